@@ -1,0 +1,50 @@
+# Everything a person or CI runs. Each target sets up what it needs; see README.md.
+
+SHELL := /bin/bash
+PY := .venv/bin/python
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo console test bench lint lock clean system
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 — \2/'
+
+demo: $(READY) system ## play the main job on stand-ins and print the thread
+	$(BIN)/hermes-bot demo
+
+console: $(READY) system ## a local Slack in the browser, with the bot and a stand-in Cube behind it
+	$(BIN)/hermes-bot standin --with-bot
+
+test: $(READY) system ## the test suite
+	$(BIN)/pytest
+
+bench: $(READY) system ## the figures of docs/bench.md as one JSON object
+	@$(PY) -m tests.bench
+
+lint: $(READY) ## ruff, mypy and import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock: ## write the lock files anew (needs uv)
+	uv pip compile -q --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+	  --custom-compile-command "make lock" pyproject.toml -o requirements.lock
+	uv pip compile -q --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+	  --custom-compile-command "make lock" --group dev pyproject.toml -o requirements-dev.lock
+
+clean: ## remove what make has set up
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+system: ## Debian packages that the stand-ins use
+	@.ci/system-packages rsync:rsync nsenter:util-linux /usr/bin/python3:python3
+
+$(READY): requirements-dev.lock pyproject.toml
+	@.ci/system-packages python-venv:python3-venv
+	rm -rf .venv
+	$$(command -v python3.11 || command -v python3) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	touch $(READY)

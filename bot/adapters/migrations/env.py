@@ -1,0 +1,6 @@
+"""What Alembic runs: the pending revisions, on the connection and in the transaction of the caller."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"], transactional_ddl=True)
+context.run_migrations()

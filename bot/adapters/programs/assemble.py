@@ -1,0 +1,38 @@
+"""Joining program files into the one text that ``python3 -I -c`` is given."""
+
+import ast
+from functools import cache
+from importlib import resources
+
+_HERE = "bot.adapters.programs"
+
+
+@cache
+def program(*names: str) -> str:
+    """The text of these files in this order, without their imports of each other and without docstrings.
+
+    The last file is the one that runs: its ``main()`` is called at the end.
+    """
+    return "\n".join(["from __future__ import annotations", *(_body(name) for name in names), "main()", ""])
+
+
+def _body(name: str) -> str:
+    source = resources.files(_HERE).joinpath(f"{name}.py").read_text(encoding="utf-8")
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if _is_dropped(node):
+            first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
+            lines[first - 1 : last] = [""] * (last - first + 1)
+    kept = (line.rstrip() for line in lines)
+    return "\n".join(line for line in kept if line and not line.lstrip().startswith("#"))
+
+
+def _is_dropped(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "__future__" or (node.module or "").startswith(_HERE)
+    # A docstring after other statements of its block, or one that is alone in it, would leave a gap.
+    return isinstance(node, ast.Expr) and _is_docstring(node)
+
+
+def _is_docstring(node: ast.Expr) -> bool:
+    return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,0 +1,55 @@
+"""Block Kit as plain text: what is left when Slack accepts none of our blocks, so that nothing is lost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+LONGEST = 3_900
+"""Characters; an edit takes 4,000, and more would be split into several messages."""
+CUT = "\n… (cut)"
+
+_TASK = {"pending": "○", "in_progress": "…", "complete": "✓", "error": "✗"}
+
+
+def as_text(text: str, blocks: Sequence[Mapping[str, Any]]) -> str:
+    """The message's own text, then what its blocks say, within LONGEST characters."""
+    lines = [text, *(line for block in blocks for line in _lines(block) if line and line != text)]
+    whole = "\n".join(lines)
+    return whole if len(whole) <= LONGEST else whole[: LONGEST - len(CUT)] + CUT
+
+
+def _lines(block: Mapping[str, Any]) -> Iterator[str]:
+    match block.get("type"):
+        case "header":
+            yield f"*{_text(block.get('text'))}*"
+        case "section":
+            if "text" in block:
+                yield _text(block["text"])
+            yield from (_text(field) for field in block.get("fields", ()))
+        case "context":
+            yield " · ".join(_text(element) for element in block.get("elements", ()))
+        case "rich_text":
+            yield _rich(block)
+        case "plan":
+            yield str(block.get("title", ""))
+            for task in block.get("tasks", ()):
+                details = _rich(task["details"]) if "details" in task else ""
+                sign = _TASK.get(task.get("status"), "·")
+                yield f"{sign} {task.get('title', '')}" + (f" · {details}" if details else "")
+        case "actions":
+            yield " ".join(_button(element) for element in block.get("elements", ()))
+
+
+def _button(element: Mapping[str, Any]) -> str:
+    return f"[{_text(element.get('text'))}]"
+
+
+def _rich(block: Mapping[str, Any]) -> str:
+    """Text of a rich_text block, escaped, since it was exact there and would be markup here."""
+    found: list[str] = []
+    for part in block.get("elements", ()):
+        found += [str(element.get("text", "")) for element in part.get("elements", ())]
+    return "".join(found).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _text(value: Any) -> str:
+    return str(value.get("text", "")) if isinstance(value, Mapping) else ""

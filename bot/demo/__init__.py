@@ -1,0 +1,1 @@
+"""The main job played on stand-ins: processes, the control API's client, the story, and how it reads."""

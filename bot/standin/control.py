@@ -1,0 +1,228 @@
+"""The control API: what tests, the demo and the console drive the stand-ins with."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from bot.standin.clock import StandInClock
+from bot.standin.faults import Faults, UnknownFaultError
+from bot.standin.slack import ImpossibleActionError, SlackStandIn
+from bot.standin.slack.people import Click
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+MakePaper = Callable[[Mapping[str, Any]], Awaitable[Any]]
+
+
+@web.middleware
+async def one_sentence(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turn every refusal into ``{"error": one sentence}``."""
+    try:
+        return await handler(request)
+    except ImpossibleActionError as refused:
+        return web.json_response({"error": str(refused)}, status=refused.status)
+    except UnknownFaultError as refused:
+        return web.json_response({"error": str(refused)}, status=400)
+    except web.HTTPNotFound:
+        return web.json_response({"error": f"there is nothing at {request.path}"}, status=404)
+    except web.HTTPMethodNotAllowed as refused:
+        allowed = " or ".join(sorted(refused.allowed_methods))
+        return web.json_response(
+            {"error": f"{request.path} takes {allowed}, not {request.method}"}, status=405
+        )
+
+
+class Control:
+    """The routes of the control API over the stand-ins."""
+
+    def __init__(
+        self, *, slack: SlackStandIn, clock: StandInClock, faults: Faults, make_paper: MakePaper | None = None
+    ) -> None:
+        self._slack = slack
+        self._clock = clock
+        self._faults = faults
+        self._make_paper = make_paper
+
+    def application(self) -> web.Application:
+        """An aiohttp application with the control API at its root."""
+        application = web.Application(middlewares=[one_sentence])
+        application.add_routes(
+            [
+                web.post("/command", self._command),
+                web.post("/say", self._say),
+                web.post("/click", self._click),
+                web.post("/submit", self._submit),
+                web.post("/close", self._close),
+                web.post("/reload", self._reload),
+                web.post("/members", self._members),
+                web.get("/messages", self._messages),
+                web.get("/views", self._views),
+                web.get("/home", self._home),
+                web.get("/files/{id}", self._file),
+                web.get("/transcript", self._transcript),
+                web.post("/paper", self._paper),
+                web.post("/faults", self._arm),
+                web.get("/faults", self._report_faults),
+                web.delete("/faults", self._disarm),
+                web.post("/clock", self._advance),
+                web.get("/healthz", self._health),
+            ]
+        )
+        return application
+
+    async def _command(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        answer = await self._slack.people.command(
+            _text(body, "user"),
+            _text(body, "channel"),
+            _text(body, "text", default=""),
+            command=_text(body, "command", default="/hermes"),
+            phone=bool(body.get("phone")),
+            raw=bool(body.get("raw")),
+        )
+        return web.json_response(answer)
+
+    async def _say(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        thread_ts = _optional(body, "thread_ts")
+        user, channel, text = (_text(body, name) for name in ("user", "channel", "text"))
+        return web.json_response(await self._slack.people.say(user, channel, text, thread_ts=thread_ts))
+
+    async def _click(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        user = _text(body, "user")
+        home = bool(body.get("home"))
+        if home and "action_id" not in body:
+            return web.json_response(
+                await self._slack.people.open_home(user, _text(body, "tab", default="home"))
+            )
+        in_message = not home and "view_id" not in body
+        click = Click(
+            user=user,
+            action_id=_text(body, "action_id"),
+            channel=_text(body, "channel") if in_message else "",
+            ts=_text(body, "ts") if in_message else "",
+            block_id=_optional(body, "block_id"),
+            value=_optional(body, "value"),
+            selected=body.get("selected"),
+            view_id=_optional(body, "view_id"),
+            home=home,
+            stale=bool(body.get("stale")),
+        )
+        return web.json_response(await self._slack.people.click(click))
+
+    async def _submit(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        values = body.get("values", {})
+        if not isinstance(values, dict) or not all(isinstance(actions, dict) for actions in values.values()):
+            raise ImpossibleActionError('values must look like {"block_id": {"action_id": "text"}}')
+        answer = await self._slack.people.submit(_text(body, "user"), _optional(body, "view_id"), values)
+        return web.json_response(answer)
+
+    async def _close(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        answer = await self._slack.people.close(
+            _text(body, "user"), _optional(body, "view_id"), clear=bool(body.get("clear"))
+        )
+        return web.json_response(answer)
+
+    async def _reload(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        return web.json_response({"lost": self._slack.world.messages.forget_ephemerals(_text(body, "user"))})
+
+    async def _members(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        members = self._slack.change_members(
+            _text(body, "group"), add=body.get("add") or [], remove=body.get("remove") or []
+        )
+        return web.json_response({"members": members})
+
+    async def _messages(self, request: web.Request) -> web.Response:
+        channel = _query(request, "channel")
+        return web.json_response(self._slack.messages(channel, request.query.get("thread")))
+
+    async def _views(self, request: web.Request) -> web.Response:
+        return web.json_response(self._slack.views(_query(request, "user")))
+
+    async def _home(self, request: web.Request) -> web.Response:
+        return web.json_response(self._slack.home(_query(request, "user")))
+
+    async def _file(self, request: web.Request) -> web.Response:
+        file = self._slack.file(request.match_info["id"])
+        headers = {
+            "Content-Type": file.mimetype,
+            "X-File-Name": file.name.encode("ascii", "replace").decode(),
+        }
+        return web.Response(body=file.content, headers=headers)
+
+    async def _transcript(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._slack.world.transcript)
+
+    async def _paper(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        if self._make_paper is None:
+            raise ImpossibleActionError(
+                "this stand-in runs without Cube, so it holds no sandboxes", status=409
+            )
+        try:
+            made = await self._make_paper(body)
+        except (KeyError, TypeError, ValueError) as wrong:
+            raise ImpossibleActionError(f"paper sandboxes could not be made: {wrong}") from wrong
+        return web.json_response(made)
+
+    async def _arm(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        times = body.get("times", 1)
+        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+            raise ImpossibleActionError('times must be a number from 1, for example {"times": 1}')
+        self._faults.arm(body)
+        await self._slack.apply_disconnects()
+        return web.json_response(self._faults.report())
+
+    async def _report_faults(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._faults.report())
+
+    async def _disarm(self, _request: web.Request) -> web.Response:
+        self._faults.clear()
+        return web.json_response(self._faults.report())
+
+    async def _advance(self, request: web.Request) -> web.Response:
+        seconds = (await _body(request)).get("advance_s")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+            raise ImpossibleActionError(
+                'advance_s must be a number of seconds, for example {"advance_s": 60}'
+            )
+        offset = self._clock.advance(float(seconds))
+        return web.json_response({"offset_s": offset, "now": self._clock.time()})
+
+    async def _health(self, _request: web.Request) -> web.Response:
+        return web.json_response({"ok": True, "sockets": self._slack.world.sockets.connected})
+
+
+async def _body(request: web.Request) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.text() or "{}")
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise ImpossibleActionError("the body must be a JSON object")
+    return body
+
+
+def _text(body: Mapping[str, Any], name: str, *, default: str | None = None) -> str:
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise ImpossibleActionError(f'{name} must be a string, for example {{"{name}": "…"}}')
+    return value
+
+
+def _optional(body: Mapping[str, Any], name: str) -> str | None:
+    return None if body.get(name) is None else _text(body, name)
+
+
+def _query(request: web.Request, name: str) -> str:
+    value = request.query.get(name)
+    if not value:
+        raise ImpossibleActionError(f"say which: {request.path}?{name}=…")
+    return value

@@ -1,0 +1,195 @@
+"""Stopping a sandbox in its tracks: cgroup v2, else cgroup v1, else signals."""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Protocol
+
+_SETTLE_SECONDS = 5.0
+
+
+class Freezer(Protocol):
+    """Freezes all processes of a sandbox, named by its id and its first process's number."""
+
+    def prepare(self, sandbox_id: str) -> list[str]:
+        """Files into which the first process writes ``0`` to be counted in."""
+
+    async def freeze(self, sandbox_id: str, pid: int) -> None:
+        """Stop everything; returns when it has stopped."""
+
+    async def thaw(self, sandbox_id: str, pid: int) -> None:
+        """Let everything go on."""
+
+    async def forget(self, sandbox_id: str) -> None:
+        """Remove what ``prepare`` made, once the processes are gone."""
+
+
+class CgroupFreezer:
+    """A control group per sandbox below one of our own.
+
+    ``switch`` is the file to write, ``on`` and ``off`` what to write into it, ``settled`` the file
+    that tells, with one of the words ``frozen_word`` in it, that all have stopped.
+    """
+
+    def __init__(self, base: Path, *, version: int) -> None:
+        self._base = base
+        self._version = version
+        self._switch, self._on, self._off = (
+            ("cgroup.freeze", "1", "0") if version == 2 else ("freezer.state", "FROZEN", "THAWED")
+        )
+
+    def open(self) -> bool:
+        """Make the base and end what a killed predecessor left in it. False where that is refused."""
+        try:
+            self._base.mkdir(parents=True, exist_ok=True)
+            probe = self._base / "probe"
+            probe.mkdir(exist_ok=True)
+            usable = (probe / self._switch).exists() and os.access(probe / self._switch, os.W_OK)
+            probe.rmdir()
+            for left in [entry for entry in self._base.iterdir() if entry.is_dir()]:
+                self._end(left)
+        except OSError:
+            return False
+        return usable
+
+    def _end(self, group: Path) -> None:
+        for line in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(line), signal.SIGKILL)
+        (group / self._switch).write_text(self._off)
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while (group / "cgroup.procs").read_text().strip() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        group.rmdir()
+
+    def close(self) -> None:
+        """Remove the base when nothing is left in it."""
+        with contextlib.suppress(OSError):
+            self._base.rmdir()
+
+    def prepare(self, sandbox_id: str) -> list[str]:
+        """Make the group."""
+        group = self._base / sandbox_id
+        group.mkdir(exist_ok=True)
+        return [str(group / "cgroup.procs")]
+
+    async def freeze(self, sandbox_id: str, pid: int) -> None:
+        """Freeze and wait for it."""
+        del pid
+        group = self._base / sandbox_id
+        (group / self._switch).write_text(self._on)
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while not self._is_frozen(group):
+            if time.monotonic() > deadline:
+                (group / self._switch).write_text(self._off)
+                raise TimeoutError("the sandbox did not come to rest")
+            await asyncio.sleep(0.002)
+
+    def _is_frozen(self, group: Path) -> bool:
+        if self._version == 2:
+            return "frozen 1" in (group / "cgroup.events").read_text()
+        return (group / self._switch).read_text().strip() == "FROZEN"
+
+    async def thaw(self, sandbox_id: str, pid: int) -> None:
+        """Thaw; takes effect at once."""
+        del pid
+        with contextlib.suppress(FileNotFoundError):
+            (self._base / sandbox_id / self._switch).write_text(self._off)
+
+    async def forget(self, sandbox_id: str) -> None:
+        """Remove the group; the last process may need a moment to leave it."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while True:
+            try:
+                (self._base / sandbox_id).rmdir()
+            except FileNotFoundError:
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.002)
+            else:
+                return
+
+
+class SignalFreezer:
+    """SIGSTOP to every process of the sandbox's process namespace."""
+
+    def prepare(self, sandbox_id: str) -> list[str]:
+        """Nothing to join."""
+        del sandbox_id
+        return []
+
+    async def freeze(self, sandbox_id: str, pid: int) -> None:
+        """Stop all, looking again until no new process has appeared."""
+        del sandbox_id
+        await asyncio.to_thread(_signal_all, pid, signal.SIGSTOP)
+
+    async def thaw(self, sandbox_id: str, pid: int) -> None:
+        """Continue all."""
+        del sandbox_id
+        await asyncio.to_thread(_signal_all, pid, signal.SIGCONT)
+
+    async def forget(self, sandbox_id: str) -> None:
+        """Nothing to remove."""
+        del sandbox_id
+
+    def close(self) -> None:
+        """Nothing to remove."""
+
+
+def _signal_all(first: int, number: signal.Signals) -> None:
+    try:
+        namespace = os.readlink(f"/proc/{first}/ns/pid")
+    except FileNotFoundError:
+        return
+    told: set[int] = set()
+    while True:
+        fresh = {pid for pid in _members(namespace) if pid not in told}
+        if not fresh:
+            return
+        for pid in fresh:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        told |= fresh
+
+
+def _members(namespace: str) -> list[int]:
+    members = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{name}/ns/pid") == namespace:
+                    members.append(int(name))
+    return members
+
+
+def choose(state: Path) -> CgroupFreezer | SignalFreezer:
+    """The best freezer that this machine allows. ``state`` tells installations apart."""
+    name = "hermes-standin-" + hashlib.sha256(str(state).encode()).hexdigest()[:12]
+    for version, base in _hierarchies():
+        group = CgroupFreezer(base / name, version=version)
+        if group.open():
+            return group
+        group.close()
+    return SignalFreezer()
+
+
+def _hierarchies() -> list[tuple[int, Path]]:
+    """Where cgroup v2 and the v1 freezer are mounted, and where in them this process is."""
+    own = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        own[controllers] = path.lstrip("/")
+    found: list[tuple[int, Path]] = []
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, point, kind, options = line.split()[:4]
+        if kind == "cgroup2" and "" in own:
+            found.insert(0, (2, Path(point) / own[""]))
+        elif kind == "cgroup" and "freezer" in options.split(",") and "freezer" in own:
+            found.append((1, Path(point) / own["freezer"]))
+    return found

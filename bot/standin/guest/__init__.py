@@ -1,0 +1,1 @@
+"""Programs that run inside a sandbox, not in the bot. Standard library only."""

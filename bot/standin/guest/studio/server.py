@@ -1,0 +1,63 @@
+"""The process behind ``hermes-web-ui start``: serves one Studio until SIGTERM."""
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+import threading
+from contextlib import suppress
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+from .core import Studio
+from .places import complain, web_home
+from .web import Handler
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+
+def serve(port: int) -> int:
+    """Serve in the foreground until SIGTERM; 1 when the port or the directory cannot be had."""
+    own = web_home()
+    try:
+        for directory in (own, own / "logs", own / "upload"):
+            directory.mkdir(parents=True, exist_ok=True)
+        server = _Server((os.environ.get("BIND_HOST", "0.0.0.0"), port), Handler)
+    except OSError as error:
+        complain(f"hermes-web-ui: cannot start on port {port}: {error}")
+        return 1
+    pid_file = own / "server.pid"
+    try:
+        studio = Studio(port)
+        (own / "config.json").write_text(json.dumps({"port": port}) + "\n", encoding="utf-8")
+        pid_file.write_text(f"{os.getpid()}\n", encoding="utf-8")
+    except (OSError, sqlite3.Error) as error:
+        complain(f"hermes-web-ui: cannot start: {error}")
+        server.server_close()
+        return 1
+    server.RequestHandlerClass = type("BoundHandler", (Handler,), {"studio": studio})
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    studio.log(f"listening on {port}, pid {os.getpid()}")
+    server.serve_forever(poll_interval=0.05)
+    server.server_close()
+    studio.close()
+    _forget(pid_file)
+    studio.log("stopped")
+    return 0
+
+
+def _forget(pid_file: Path) -> None:
+    with suppress(OSError, ValueError):
+        if int(pid_file.read_text(encoding="utf-8")) == os.getpid():
+            pid_file.unlink()
+
+
+def main() -> int:
+    """``server PORT``, as the launcher calls it."""
+    return serve(int(sys.argv[1]))

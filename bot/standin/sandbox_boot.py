@@ -1,0 +1,301 @@
+"""The first process of a sandbox: makes its namespaces and its root, then becomes the agent.
+
+Started by :mod:`bot.standin.cube.runtime` with one JSON object on standard input (see
+:class:`Config`). It answers with JSON lines on standard output: first ``{"pid": n}``, the number by
+which the machine knows the sandbox's first process, then ``{"ready": true, "volatile": bool}`` or
+``{"error": text}``, with ``"mount": index`` when a caller's mount is at fault.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+from typing import TypedDict
+
+from bot.standin import kernel
+from bot.standin.guest import envd
+
+_STAGING = "run/.mounts"
+_START_SECONDS = 15.0
+_READ_ONLY_PROC = ("sys", "irq", "bus", "fs", "sysrq-trigger")
+_HIDDEN_PROC = ("kcore", "keys", "timer_list", "sched_debug")
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+# statvfs flags that a remount has to repeat, and what mount(2) calls them.
+_LOCKED_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
+
+
+class Mount(TypedDict):
+    """One host-mount: ``source`` as the node sees it, ``target`` inside."""
+
+    source: str
+    target: str
+    readOnly: bool
+
+
+class Config(TypedDict):
+    """What the server tells. Paths are the node's, except where said."""
+
+    namespace: str
+    freezer: list[str]
+    home: str
+    template: str
+    skeleton: str
+    hidden: list[str]
+    hostname: str
+    guest_address: str
+    mounts: list[Mount]
+    files: dict[str, str]
+    environment: dict[str, str]
+    start: list[str]
+    start_port: int
+
+
+class MountSourceError(OSError):
+    """A caller's mount cannot be made; ``index`` says which."""
+
+    def __init__(self, index: int, number: int) -> None:
+        super().__init__(number, os.strerror(number).lower())
+        self.index = index
+
+
+def main() -> None:
+    """Make the namespaces, fork, and wait for the first process inside."""
+    kernel.die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    config: Config = json.load(sys.stdin)
+    try:
+        node = os.open(config["namespace"], os.O_RDONLY | os.O_CLOEXEC)
+        kernel.setns(node, kernel.CLONE_NEWNS)
+        os.close(node)
+        kernel.unshare(
+            kernel.CLONE_NEWNS
+            | kernel.CLONE_NEWPID
+            | kernel.CLONE_NEWNET
+            | kernel.CLONE_NEWUTS
+            | kernel.CLONE_NEWIPC
+        )
+    except OSError as error:
+        kernel.report(1, {"error": str(error)})
+        sys.exit(1)
+    child = os.fork()
+    if child == 0:
+        _first_process(config)
+        os._exit(1)
+    kernel.report(1, {"pid": child})
+    null = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.waitpid(child, 0)
+
+
+def _first_process(config: Config) -> None:
+    try:
+        kernel.die_with_parent()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        agent, volatile = _set_up(config)
+    except MountSourceError as error:
+        kernel.report(1, {"error": error.strerror, "mount": error.index})
+        os._exit(1)
+    except (OSError, shutil.Error) as error:
+        kernel.report(1, {"error": str(error)})
+        os._exit(1)
+    kernel.report(1, {"ready": True, "volatile": volatile})
+    null = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    agent.run()
+
+
+def _set_up(config: Config) -> tuple[envd.Agent, bool]:
+    for index, wanted in enumerate(config["mounts"]):
+        _check_source(index, wanted["source"])
+    for group in config["freezer"]:
+        with open(group, "w", encoding="ascii") as joined:
+            joined.write("0")
+    socket.sethostname(config["hostname"])
+    kernel.interfaces_up(config["guest_address"])
+    kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    os.umask(0o022)
+    volatile = _build_root(config)
+    _stage_mounts(config["mounts"])
+    kernel.change_root("root")
+    _write_files(config["files"])
+    listener = envd.listen()
+    if config["start"]:
+        _start_before_mounts(config)
+    _place_mounts(config["mounts"])
+    os.rmdir(f"/{_STAGING}")
+    kernel.drop_capabilities()
+    return envd.Agent(listener, config["environment"]), volatile
+
+
+def _check_source(index: int, source: str) -> None:
+    try:
+        os.stat(source)
+        if not os.path.isdir(source):
+            raise NotADirectoryError(20, "not a directory")
+    except OSError as error:
+        raise MountSourceError(index, error.errno or 2) from None
+
+
+def _build_root(config: Config) -> bool:
+    """Assemble the root at ``root`` below the sandbox's own directory, which becomes our cwd.
+
+    Layers are named by links in that directory, so that no character of a path can be taken for a
+    separator by the overlay file system. Nothing of the machine is in it but its ``/usr``.
+    """
+    os.chdir(config["home"])
+    for name, target in (("t", config["template"]), ("s", config["skeleton"])):
+        if os.path.lexists(name):
+            os.unlink(name)
+        os.symlink(target, name)
+    volatile = not _overlay("t:s", "upper", "root")
+    if volatile:
+        # An overlay (inside a container, say) cannot be the upper layer of another one.
+        kernel.mount("upper", "volatile", "tmpfs", 0, "mode=0755")
+        for layer in ("upper", "usr"):
+            os.mkdir(f"volatile/{layer}")
+            os.mkdir(f"volatile/{layer}.work")
+        if not _overlay("t:s", "volatile/upper", "root"):
+            raise OSError(95, "this kernel does not allow overlay file systems here")
+    usr_upper = "volatile/usr" if volatile else "usr"
+    _usr(config["template"], usr_upper)
+    for path in config["hidden"]:
+        if path.startswith("/usr/") and os.path.isdir(f"root{path}"):
+            kernel.mount("hidden", f"root{path}", "tmpfs", kernel.MS_RDONLY, "mode=0755,size=4k")
+    _kernel_file_systems("root")
+    return volatile
+
+
+def _overlay(lower: str, upper: str, target: str) -> bool:
+    options = f"lowerdir={lower},upperdir={upper},workdir={upper}.work"
+    if kernel.in_user_namespace():
+        options += ",userxattr"
+    try:
+        kernel.mount("overlay", target, "overlay", kernel.MS_NODEV, options)
+    except OSError:
+        return False
+    return True
+
+
+def _usr(template: str, upper: str) -> None:
+    own = f"{template}/usr"
+    inside = os.path.realpath(own).startswith("/usr/")
+    if os.path.isdir(own) and inside and not os.listdir(upper):
+        # A layer must not contain another one, so a template that lies below /usr is copied.
+        shutil.copytree(own, upper, symlinks=True, dirs_exist_ok=True)
+    lower = "t/usr:/usr" if os.path.isdir(own) and not inside else "/usr"
+    if not _overlay(lower, upper, "root/usr"):
+        raise OSError(95, "this kernel does not allow an overlay over /usr")
+    if not os.path.exists("root/usr/bin/python3"):
+        os.symlink(os.path.realpath(sys.executable), "root/usr/bin/python3")
+
+
+def _kernel_file_systems(root: str) -> None:
+    safe = kernel.MS_NOSUID | kernel.MS_NODEV
+    kernel.mount("proc", f"{root}/proc", "proc", safe | kernel.MS_NOEXEC)
+    for name in _READ_ONLY_PROC:
+        path = f"{root}/proc/{name}"
+        if os.path.exists(path):
+            kernel.mount(path, path, None, kernel.MS_BIND)
+            _make_read_only(path)
+    for name in _HIDDEN_PROC:
+        if os.path.exists(f"{root}/proc/{name}"):
+            kernel.mount("/dev/null", f"{root}/proc/{name}", None, kernel.MS_BIND)
+    kernel.mount("tmp", f"{root}/tmp", "tmpfs", safe, "mode=1777")
+    kernel.mount("run", f"{root}/run", "tmpfs", safe, "mode=0755")
+    kernel.mount("dev", f"{root}/dev", "tmpfs", kernel.MS_NOSUID, "mode=0755")
+    for name in _DEVICES:
+        os.close(os.open(f"{root}/dev/{name}", os.O_CREAT | os.O_WRONLY, 0o666))
+        kernel.mount(f"/dev/{name}", f"{root}/dev/{name}", None, kernel.MS_BIND)
+    os.mkdir(f"{root}/dev/pts")
+    kernel.mount(
+        "devpts",
+        f"{root}/dev/pts",
+        "devpts",
+        kernel.MS_NOSUID | kernel.MS_NOEXEC,
+        "newinstance,ptmxmode=0666,mode=0620",
+    )
+    os.mkdir(f"{root}/dev/shm")
+    kernel.mount("shm", f"{root}/dev/shm", "tmpfs", safe, "mode=1777")
+    links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+    for name, target in links.items():
+        os.symlink(target, f"{root}/dev/{name}")
+
+
+def _make_read_only(path: str) -> None:
+    held = os.statvfs(path).f_flag
+    repeated = sum(flag for bit, flag in _LOCKED_FLAGS.items() if held & bit)
+    kernel.mount("none", path, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | repeated)
+
+
+def _stage_mounts(mounts: list[Mount]) -> None:
+    """Take hold of the sources while the node's paths still exist."""
+    os.makedirs(f"root/{_STAGING}")
+    for index, wanted in enumerate(mounts):
+        staged = f"root/{_STAGING}/{index}"
+        os.mkdir(staged)
+        try:
+            kernel.mount(wanted["source"], staged, None, kernel.MS_BIND)
+        except OSError as error:
+            raise MountSourceError(index, error.errno or 2) from None
+
+
+def _place_mounts(mounts: list[Mount]) -> None:
+    """Move the mounts to where they belong, parents first whatever the caller's order was."""
+    for index in sorted(range(len(mounts)), key=lambda at: mounts[at]["target"].count("/")):
+        wanted = mounts[index]
+        staged = f"/{_STAGING}/{index}"
+        os.makedirs(wanted["target"], exist_ok=True)
+        kernel.mount(staged, wanted["target"], None, kernel.MS_MOVE)
+        safe = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_NODEV | kernel.MS_NOSUID
+        if wanted["readOnly"]:
+            safe |= kernel.MS_RDONLY
+        held = os.statvfs(wanted["target"]).f_flag
+        safe |= sum(flag for bit, flag in _LOCKED_FLAGS.items() if held & bit)
+        kernel.mount("none", wanted["target"], None, safe)
+        os.rmdir(staged)
+
+
+def _write_files(files: dict[str, str]) -> None:
+    for path, text in files.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as target:
+            target.write(text)
+
+
+def _start_before_mounts(config: Config) -> None:
+    """Run the template's own start command and wait until it serves.
+
+    A template is a snapshot of running memory: what its start command had opened was opened before
+    the caller's mounts existed.
+    """
+    environment = {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "USER": "root",
+    }
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setsid()
+            null = os.open("/dev/null", os.O_RDWR)
+            for descriptor in (0, 1, 2):
+                os.dup2(null, descriptor)
+            os.closerange(3, 256)
+            kernel.drop_capabilities()
+            os.chdir("/root")
+            os.execvpe(config["start"][0], config["start"], environment)
+        finally:
+            os._exit(127)
+    deadline = time.monotonic() + _START_SECONDS
+    while config["start_port"] and time.monotonic() < deadline:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            if probe.connect_ex((config["guest_address"], config["start_port"])) == 0:
+                return
+        time.sleep(0.02)
+
+

@@ -1,0 +1,98 @@
+"""The Web API over HTTP: tokens, scopes, faults, and the transcript of every call."""
+
+import asyncio
+import hmac
+from typing import Any
+
+from aiohttp import web
+
+from bot.standin.slack.args import Args, read_args
+from bot.standin.slack.cast import APP_SCOPES, SCOPES
+from bot.standin.slack.errors import SlackError
+from bot.standin.slack.methods import METHODS, Method
+from bot.standin.slack.world import World
+
+SLOW_S = 4.0
+
+
+class WebApi:
+    """Answers ``/api/METHOD``."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """One call. Like Slack it answers 200 with ``ok: false`` unless it is throttled or broken."""
+        name = request.match_info["method"]
+        headers: dict[str, str] = {}
+        try:
+            args = await self._recorded_args(name, request)
+            await self._meet_faults(name)
+            method = _method(name)
+            headers = self._admit(method, request)
+            answer = method.call(self._world, args)
+        except SlackError as refused:
+            body = self._with_provided(refused)
+            return web.json_response(body, status=refused.status, headers={**headers, **refused.headers})
+        if name == "chat.postMessage" and self._world.faults.take("slack", "drop-after-write"):
+            # The message stands, but its sender never learns of it.
+            _cut_off(request)
+        return web.json_response(answer, headers=headers)
+
+    async def _recorded_args(self, name: str, request: web.Request) -> Args:
+        try:
+            args = await read_args(request)
+        except SlackError:
+            self._world.record(name, await request.text())
+            raise
+        self._world.record(name, args.values)
+        return args
+
+    async def _meet_faults(self, name: str) -> None:
+        """The armed faults; per-method tiers and the one-a-second rule per channel belong here too."""
+        faults = self._world.faults
+        if slow := faults.take("slack", "slow-api", method=name):
+            await asyncio.sleep(slow.number("delay_s", SLOW_S))
+        if limited := faults.take("slack", "rate-limited", method=name):
+            wait_s = max(1, round(limited.number("retry_after", 1)))
+            raise SlackError("ratelimited", status=429, headers={"Retry-After": str(wait_s)})
+        if faults.take("slack", "server-error", method=name):
+            raise SlackError("internal_error", status=500)
+
+    def _admit(self, method: Method, request: web.Request) -> dict[str, str]:
+        """Check token and scope, and give the scope headers of the answer."""
+        if method.caller == "anybody":
+            return {}
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        if not token:
+            raise SlackError("not_authed")
+        known = self._world.secrets
+        is_bot = hmac.compare_digest(token.encode(), known.bot_token.encode())
+        is_app = hmac.compare_digest(token.encode(), known.app_token.encode())
+        if not (is_bot or is_app):
+            raise SlackError("invalid_auth")
+        if (method.caller == "app") != is_app:
+            raise SlackError("not_allowed_token_type")
+        granted = APP_SCOPES if is_app else SCOPES
+        if method.scopes and not set(method.scopes) & set(granted):
+            raise SlackError("missing_scope", extra={"needed": ",".join(method.scopes)})
+        return {"x-oauth-scopes": ",".join(granted), "x-accepted-oauth-scopes": ",".join(method.scopes)}
+
+    @staticmethod
+    def _with_provided(refused: SlackError) -> dict[str, Any]:
+        body = refused.body()
+        if refused.error == "missing_scope":
+            body["provided"] = ",".join(SCOPES)
+        return body
+
+
+def _method(name: str) -> Method:
+    method = METHODS.get(name)
+    if method is None:
+        raise SlackError("unknown_method", extra={"req_method": name})
+    return method
+
+
+def _cut_off(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()

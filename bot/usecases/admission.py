@@ -1,0 +1,210 @@
+"""Whether a provisioning may begin: authorise, read live, decide. Nothing here changes anything."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.domain.actors import Action, decide
+from bot.domain.audit import AuditRow
+from bot.domain.outcome import Offer, Refused
+from bot.domain.provisioning import CreateRequest
+from bot.domain.rules import NodeRules
+from bot.domain.sandbox import Places, SandboxView, TemplateView
+from bot.ports import Lock
+from bot.usecases.deps import Deps
+from bot.usecases.occupancy import Occupancy, look
+
+NOTHING_CHANGED = "Nothing was changed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """All that the first step found out, and the lock on the home."""
+
+    lock: Lock
+    chain: frozenset[str]
+    """This request and the interrupted ones that it finishes."""
+    node_id: str
+    places: Places
+    template: TemplateView
+    existing: SandboxView | None
+    """What an interrupted request of the chain has made already."""
+    notes: tuple[str, ...] = ()
+
+
+async def admit(request: CreateRequest, deps: Deps) -> Admitted | Refused:
+    """Decide. The lock of an ``Admitted`` is the caller's to release."""
+    role = deps.roster.role_of(request.actor)
+    denied = decide(Action.CREATE, request.actor, role)
+    if denied:
+        return Refused(
+            code=denied.code, what=denied.why, safe=NOTHING_CHANGED,
+            todo="Ask an administrator for a role; `/hermes whoami` shows what you have.",
+        )  # fmt: skip
+    if request.profile and request.profile not in deps.rules.env_profiles:
+        known = ", ".join(sorted(deps.rules.env_profiles)) or "none"
+        return _refuse(
+            "profile-unknown", f"There is no env profile {request.profile}.", f"Known profiles: {known}."
+        )
+    lock = await deps.locks.try_hold(f"home:{request.home}")
+    if lock is None:
+        return await _busy(request, deps)
+    try:
+        decided = await _decide(request, deps, lock)
+    except BaseException:
+        await lock.release()
+        raise
+    if isinstance(decided, Refused):
+        await lock.release()
+    return decided
+
+
+async def _decide(request: CreateRequest, deps: Deps, lock: Lock) -> Admitted | Refused:
+    chain = await _chain(request, deps)
+    occupancy, template, intents = await asyncio.gather(
+        look(deps, request.home),
+        deps.cube.template(request.template or deps.rules.template),
+        deps.log.open_intents(),
+    )
+    others = occupancy.others(chain)
+    if others:
+        return _in_use(request, others[0])
+    existing = next((view for view in occupancy.on_home if view.request in chain), None)
+    over = (
+        None
+        if existing
+        else _over_quota(request, deps, occupancy, [i for i in intents if i.request_id not in chain])
+    )
+    if over:
+        return over
+    if template is None or not template.ready:
+        return await _no_template(request, deps, template)
+    node = await _choose_node(request, deps, existing)
+    if isinstance(node, Refused):
+        return node
+    return Admitted(
+        lock=lock,
+        chain=chain,
+        node_id=node.id,
+        places=Places(shared_root=node.shared_root, home_id=request.home, workspace_id=request.workspace),
+        template=template,
+        existing=existing,
+        notes=_workspace_notes(request, occupancy),
+    )
+
+
+async def _chain(request: CreateRequest, deps: Deps) -> frozenset[str]:
+    chain = {request.request_id}
+    older = request.continues
+    while older and older not in chain:
+        chain.add(older)
+        rows = await deps.log.of_request(older)
+        intent = next((row for row in rows if row.phase == "intent" and row.action == Action.CREATE), None)
+        older = str(intent.details.get("continues") or "") if intent else ""
+    return frozenset(chain)
+
+
+def _refuse(code: str, what: str, todo: str) -> Refused:
+    return Refused(code=code, what=what, safe=NOTHING_CHANGED, todo=todo)
+
+
+async def _busy(request: CreateRequest, deps: Deps) -> Refused:
+    running = [row for row in await deps.log.open_intents() if row.home == request.home]
+    who = f" for <@{running[-1].actor}>" if running else ""
+    return Refused(
+        code="home-busy",
+        what=f"Another job{who} is working on home {request.home} right now.",
+        safe="That job goes on; nothing else was changed.",
+        todo="Follow its thread; when it has ended, use its sandbox or try again.",
+        facts={"owner": running[-1].actor} if running else {},
+    )
+
+
+def _in_use(request: CreateRequest, view: SandboxView) -> Refused:
+    owner = f"<@{view.owner}>" if view.owner else "somebody unknown"
+    return Refused(
+        code="home-in-use",
+        what=f"Home {request.home} is in use: sandbox `{view.sandbox_id}` of {owner} is {view.state.value}.",
+        safe="That sandbox and the home were not touched.",
+        todo=f"A home has one sandbox at a time: open that one, or `/hermes stop {request.home}` first.",
+        offers=(Offer.OPEN, Offer.STOP),
+        sandbox=view.sandbox_id,
+        facts={"owner": view.owner, "state": view.state.value},
+    )
+
+
+def _over_quota(
+    request: CreateRequest, deps: Deps, occupancy: Occupancy, intents: Sequence[AuditRow]
+) -> Refused | None:
+    limits = deps.rules.limits
+    ours = [view for view in occupancy.everything if view.home]
+    made = {view.request for view in ours}
+    coming = [row for row in intents if row.action == Action.CREATE and row.request_id not in made]
+    mine = [view.home for view in ours if view.owner == request.owner]
+    mine += [row.home for row in coming if (row.details.get("owner") or row.actor) == request.owner]
+    if 0 < limits.per_user <= len(mine):
+        return _refuse(
+            "quota-user",
+            f"You have {len(mine)} sandboxes ({', '.join(sorted(mine))}); the limit is {limits.per_user}.",
+            f"Stop one with `/hermes stop {min(mine)}`, then create again.",
+        )
+    if 0 < limits.total <= len(ours) + len(coming):
+        return _refuse(
+            "quota-total",
+            f"The team has {len(ours) + len(coming)} sandboxes; the limit here is {limits.total}.",
+            "Stop one that nobody uses, or ask an administrator to raise `[limits] total`.",
+        )
+    return None
+
+
+async def _no_template(request: CreateRequest, deps: Deps, template: TemplateView | None) -> Refused:
+    wanted = request.template or deps.rules.template
+    ready = sorted({t.name or t.template_id for t in await deps.cube.templates() if t.ready})
+    choose = "No template is READY; an administrator has to build one."
+    if ready:
+        choose = f"Create with one that is READY: {', '.join(f'`template={name}`' for name in ready)}."
+    if template is None:
+        return _refuse("template-not-found", f"Cube has no template {wanted}.", choose)
+    return _refuse("template-not-ready", f"Template {wanted} is {template.status}, not READY.", choose)
+
+
+async def _choose_node(
+    request: CreateRequest, deps: Deps, existing: SandboxView | None
+) -> NodeRules | Refused:
+    rules = deps.rules
+    names = ", ".join(node.id for node in rules.nodes)
+    wanted = (existing.node if existing else "") or request.node
+    if wanted:
+        node = rules.node(wanted)
+        return node or _refuse("node-unknown", f"There is no node {wanted}.", f"Known nodes: {names}.")
+    if len(rules.nodes) == 1:
+        return rules.nodes[0]
+    holders = [node for node in rules.nodes if await _holds_home(request, deps, node)]
+    if len(holders) > 1:
+        return _refuse(
+            "node-ambiguous",
+            f"Home {request.home} exists on {' and '.join(node.id for node in holders)}.",
+            "Say which one you mean, for example `node=" + holders[0].id + "`.",
+        )
+    return holders[0] if holders else rules.nodes[0]
+
+
+async def _holds_home(request: CreateRequest, deps: Deps, node: NodeRules) -> bool:
+    places = Places(shared_root=node.shared_root, home_id=request.home, workspace_id=request.workspace)
+    return await deps.nodes[node.id].has_home(places)
+
+
+def _workspace_notes(request: CreateRequest, occupancy: Occupancy) -> tuple[str, ...]:
+    sharing = sorted(
+        {
+            view.home
+            for view in occupancy.everything
+            if view.workspace == request.workspace and view.home != request.home
+        }
+        - {""}
+    )
+    if not sharing:
+        return ()
+    return (
+        f"Workspace {request.workspace} is also used by home {', '.join(sharing)}; its files are shared.",
+    )

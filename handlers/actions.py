@@ -1,0 +1,51 @@
+"""Pressed buttons: every press gets a visible answer, and acts once."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from bot.domain.outcome import NotDone
+from handlers import creating, opening, stopping
+from handlers.buttons import Press, identifier_in
+from handlers.conversation import answer_press
+from handlers.payloads import Body, ButtonPress, button_press
+from handlers.render import notices
+from handlers.render.failure import failure_message
+from handlers.services import Services
+
+Act = Callable[[str, ButtonPress, Services], Awaitable[None]]
+
+ACTS: Mapping[Press, Act] = {
+    Press.CREATE_CANCEL: creating.cancel_create,
+    Press.CREATE_CONTINUE: creating.continue_create,
+    Press.OPEN: opening.open_studio,
+    Press.STOP_ASK: stopping.ask_from_button,
+    Press.STOP_CONFIRM: stopping.confirm,
+    Press.STOP_DISMISS: stopping.dismiss,
+}
+"""All buttons but the link, which needs no more than the ack."""
+
+
+def take_press(body: Body, services: Services) -> None:
+    """After the ack: hand the press over."""
+    press = button_press(body, services.team_id)
+
+    async def run() -> None:
+        await answer_to(press, services)
+
+    async def tell(why: NotDone) -> None:
+        await answer_press(press, failure_message(why), services)
+
+    key = f"press:{press.trigger_id}" if press.trigger_id else ""
+    services.take(key, f"press of {press.action_id} by {press.actor.id}", run, tell)
+
+
+async def answer_to(press: ButtonPress, services: Services) -> None:
+    """Who may press at all, then whether we still know the button, then what it does."""
+    if press.actor.outside_team or not press.actor.id:
+        await answer_press(press, notices.OUTSIDER, services)
+        return
+    act = ACTS.get(Press(press.action_id)) if press.action_id in Press._value2member_map_ else None
+    identifier = identifier_in(press.value)
+    if act is None or identifier is None:
+        await answer_press(press, notices.UNKNOWN_BUTTON, services)
+        return
+    await act(identifier, press, services)

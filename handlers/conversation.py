@@ -1,0 +1,130 @@
+"""Where one request is told: in a thread; else in direct messages; else through the response URL."""
+
+import logging
+from dataclasses import replace
+
+from bot.domain.errors import ChatError
+from bot.ports import Chat, Message, Posted
+from handlers.payloads import ButtonPress, SlashCall
+from handlers.render import notices
+from handlers.services import Services
+
+logger = logging.getLogger(__name__)
+
+URL_POSTS = 5
+"""Posts that Slack takes through one response URL, within 30 minutes."""
+
+
+class Conversation:
+    """The thread of one request, and what to do when Slack refuses it. Nothing here raises ``ChatError``."""
+
+    def __init__(
+        self, chat: Chat, *, user: str, channel: str = "", thread_ts: str = "", response_url: str = ""
+    ) -> None:
+        self._chat = chat
+        self._user = user
+        self._response_url = response_url
+        self._url_posts = URL_POSTS
+        self.channel = channel
+        """Empty when only the response URL is left."""
+        self.thread_ts = thread_ts
+
+    async def say(self, message: Message, *, essential: bool = True) -> Posted | None:
+        """A reply in the thread. An essential one goes elsewhere when the thread does not take it."""
+        if self.channel:
+            try:
+                return await self._chat.post(self.channel, message, thread_ts=self.thread_ts)
+            except ChatError as error:
+                logger.warning("no reply in %s: %s", self.channel, error.code)
+        return await self._elsewhere(message) if essential else None
+
+    async def edit(self, ts: str, message: Message) -> bool:
+        """Replace a message of the thread; False when that was not possible."""
+        if not self.channel or not ts:
+            return False
+        try:
+            await self._chat.update(self.channel, ts, message)
+        except ChatError as error:
+            logger.warning("no edit in %s: %s", self.channel, error.code)
+            return False
+        return True
+
+    async def edit_first(self, message: Message) -> bool:
+        """Replace the message that the thread hangs on."""
+        return await self.edit(self.thread_ts, message)
+
+    async def _elsewhere(self, message: Message) -> Posted | None:
+        if await self.say_by_url(message):
+            return None
+        if not self._user:
+            return None
+        try:
+            return await self._chat.direct(self._user, message)
+        except ChatError as error:
+            logger.error("an answer for %s could not be given: %s", self._user, error.code)  # noqa: TRY400 - the code says it
+            return None
+
+    async def say_by_url(self, message: Message) -> bool:
+        """An ephemeral answer through the response URL, while it lasts."""
+        if not self._response_url or self._url_posts <= 0:
+            return False
+        self._url_posts -= 1
+        try:
+            await self._chat.respond(self._response_url, message)
+        except ChatError as error:
+            logger.warning("no answer through the response URL: %s", error.code)
+            return False
+        return True
+
+
+async def open_thread(call: SlashCall, first: Message, services: Services) -> Conversation:
+    """Post the first message of a thread where the command was typed, else where its person will find it."""
+    chat, user = services.chat, call.actor.id
+    here = Conversation(chat, user=user, response_url=call.response_url)
+    try:
+        posted = await chat.post(call.channel, first)
+    except ChatError as error:
+        reason = error.code
+    else:
+        here.channel, here.thread_ts = posted.channel, posted.ts
+        return here
+    logger.info("no thread in %s: %s", call.channel, reason)
+    try:
+        posted = await chat.direct(user, first)
+    except ChatError as error:
+        logger.warning("no direct message to %s: %s", user, error.code)
+        await here.say_by_url(_both(notices.only_here(reason, services.bot_user_id), first))
+        return here
+    here.channel, here.thread_ts = posted.channel, posted.ts
+    await here.say_by_url(notices.moved(reason, services.bot_user_id))
+    return here
+
+
+def thread_of(press: ButtonPress, services: Services) -> Conversation:
+    """The thread that a pressed button stands in."""
+    return Conversation(
+        services.chat,
+        user=press.actor.id,
+        channel=press.channel,
+        thread_ts=press.thread_ts,
+        response_url=press.response_url,
+    )
+
+
+async def answer(call: SlashCall, message: Message, services: Services) -> None:
+    """Answer a command to its person alone."""
+    await Conversation(services.chat, user=call.actor.id, response_url=call.response_url).say(message)
+
+
+async def answer_press(press: ButtonPress, message: Message, services: Services) -> None:
+    """Answer a press to its person alone; a press in a view has no response URL."""
+    await Conversation(services.chat, user=press.actor.id, response_url=press.response_url).say(message)
+
+
+def _both(first: Message, second: Message) -> Message:
+    return replace(
+        second,
+        text=f"{first.text}\n{second.text}",
+        blocks=(*first.blocks, *second.blocks),
+        classic=None,
+    )

@@ -1,0 +1,136 @@
+"""The create command: a first message, a thread with progress, the result; also when a create goes on."""
+
+from contextlib import aclosing
+from dataclasses import replace
+
+from bot.domain.outcome import Done, NotDone, Outcome, Refused
+from bot.domain.provisioning import CreateRequest, Provisioned
+from bot.ports import Redactor
+from bot.usecases.provision import cancel, provision
+from bot.usecases.recovery import continue_request
+from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
+from handlers.following import follow
+from handlers.grammar import Command
+from handlers.jobs import Job, Lane
+from handlers.payloads import ButtonPress, SlashCall
+from handlers.render import notices
+from handlers.render.failure import cleaned, failure_message
+from handlers.render.help import example_message
+from handlers.render.progress import Progress, progress_message
+from handlers.render.result import (
+    announcement,
+    announcement_done,
+    announcement_failed,
+    result_message,
+)
+from handlers.services import Services
+
+
+async def create(call: SlashCall, command: Command, services: Services) -> None:
+    """Open the thread at once; the work itself waits its turn among the long jobs."""
+    home = command.text("home")
+    if not home:
+        await answer(call, example_message(), services)
+        return
+    _learn(command.env, services.deps.redactor)
+    timeout = command.text("timeout")
+    request = CreateRequest(
+        request_id=services.deps.ids.request_id(),
+        actor=call.actor,
+        home=home,
+        workspace=command.text("workspace") or home,
+        template=command.text("template") or "",
+        timeout=None if timeout is None else int(timeout),
+        node=command.text("node") or "",
+        profile=command.text("profile") or "",
+        env=command.env,
+    )
+    thread = await open_thread(call, announcement(request), services)
+    await _begin(request, thread, services)
+
+
+async def continue_create(request_id: str, press: ButtonPress, services: Services) -> None:
+    """The Continue button of an interrupted or failed create."""
+    outcome = await continue_request(request_id, press.actor, services.deps)
+    if not isinstance(outcome, Done):
+        await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
+        return
+    thread = thread_of(press, services)
+    line = notices.continued_by(press.actor.id, services.deps.clock.now())
+    await thread.edit(press.message_ts, notices.settled(press.text, press.blocks, line))
+    await thread.edit_first(announcement(outcome.value))
+    await _begin(outcome.value, thread, services)
+
+
+async def cancel_create(request_id: str, press: ButtonPress, services: Services) -> None:
+    """The Cancel button of a running create. The thread shows who pressed it."""
+    outcome = await cancel(request_id, press.actor, services.deps)
+    if isinstance(outcome, Done):
+        await thread_of(press, services).say(notices.cancelling(press.actor.id))
+        return
+    await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
+
+
+async def _begin(request: CreateRequest, thread: Conversation, services: Services) -> None:
+    waiting = Progress(request_id=request.request_id, home=request.home, waiting=True)
+    posted = await thread.say(progress_message(waiting), essential=False)
+    placed = replace(
+        request,
+        channel=thread.channel,
+        thread_ts=thread.thread_ts,
+        progress_ts=posted.ts if posted else "",
+    )
+
+    async def run() -> None:
+        await run_create(placed, services, thread)
+
+    async def tell(why: NotDone) -> None:
+        await _tell_end(placed, why, thread, services)
+
+    services.jobs.start(Job(name=f"create {request.request_id}", run=run, tell=tell), Lane.LONG)
+
+
+async def run_create(
+    request: CreateRequest, services: Services, thread: Conversation | None = None
+) -> Outcome[Provisioned]:
+    """Provision, telling the thread that the request names."""
+    talk = thread or Conversation(
+        services.chat, user=request.actor.id, channel=request.channel, thread_ts=request.thread_ts
+    )
+
+    async def show(progress: Progress) -> None:
+        await talk.edit(request.progress_ts, progress_message(progress))
+
+    start = Progress(request_id=request.request_id, home=request.home)
+    async with aclosing(provision(request, services.deps)) as events:
+        outcome = await follow(events, start, show, services.deps.clock)
+    if isinstance(outcome, Done):
+        await talk.say(result_message(outcome.value))
+        await talk.edit_first(announcement_done(outcome.value))
+    else:
+        await _say_failed(request, outcome, talk, services)
+    return outcome
+
+
+async def _tell_end(request: CreateRequest, why: NotDone, talk: Conversation, services: Services) -> None:
+    """A create that never ran, or whose telling broke: no spinner may stay."""
+    line = "not started" if isinstance(why, Refused) else "broken off"
+    ended = Progress(request_id=request.request_id, home=request.home).closed(line, well=False)
+    await talk.edit(request.progress_ts, progress_message(ended))
+    await _say_failed(request, why, talk, services)
+
+
+async def _say_failed(
+    request: CreateRequest, outcome: NotDone, talk: Conversation, services: Services
+) -> None:
+    clean = cleaned(outcome, services.deps.redactor)
+    await talk.say(failure_message(clean, request_id=request.request_id))
+    await talk.edit_first(announcement_failed(request, clean))
+
+
+def _learn(env: dict[str, str], redactor: Redactor) -> None:
+    """Hide, from now on, every value that the redactor would hide beside its name."""
+    for name, value in env.items():
+        pair = f"{name}={value}"
+        if value and redactor.text(pair) != pair:
+            redactor.learn(value)

@@ -1,0 +1,156 @@
+"""Work after the ack: supervised, bounded, never lost.
+
+Slack's clock stops at the ack; what follows may take minutes. Bolt would start any number of tasks, keep no
+reference to them and lose their errors, so listeners hand their work to ``Jobs`` instead.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from bot.domain.outcome import Failed, NotDone, Refused
+
+logger = logging.getLogger(__name__)
+
+BUSY = Refused(
+    code="bot-busy",
+    what="I have more to do right now than I can take on.",
+    safe="Nothing was started for this, and nothing was changed.",
+    todo="Please try again in a minute.",
+)
+CLOSING = Refused(
+    code="bot-restarting",
+    what="I am just being restarted.",
+    safe="Nothing was started for this, and nothing was changed.",
+    todo="Please try again in half a minute.",
+)
+BROKEN = Failed(
+    code="internal-error",
+    what="Something inside me broke while I worked on this.",
+    safe="No home, workspace or private Skill was removed; a sandbox that was already made is still there.",
+    todo="Try again; if it happens twice, an administrator finds the reason in the bot's log.",
+)
+
+
+class Lane(Enum):
+    """Kinds of work that must not wait for each other."""
+
+    QUICK = "quick"
+    """Answers: a handful of Slack calls."""
+    LONG = "long"
+    """Provisioning and stopping: minutes."""
+    SORRY = "sorry"
+    """Telling people that one of the others is full or broken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One piece of work and how its person is told when it cannot be done."""
+
+    name: str
+    """For the log; ids only, nothing typed."""
+    run: Callable[[], Awaitable[None]]
+    tell: Callable[[NotDone], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Queue:
+    """One lane: what runs, what waits, and how many there may be of each."""
+
+    width: int
+    depth: int
+    running: dict[asyncio.Task[None], Job] = field(default_factory=dict)
+    waiting: deque[Job] = field(default_factory=deque)
+
+    @property
+    def full(self) -> bool:
+        return len(self.running) >= self.width and len(self.waiting) >= self.depth
+
+
+class Jobs:
+    """Runs jobs in three lanes, each with a bounded number running and waiting."""
+
+    def __init__(
+        self, *, quick: tuple[int, int] = (16, 600), long: tuple[int, int] = (16, 100), sorry: int = 1_000
+    ) -> None:
+        self._lanes = {
+            Lane.QUICK: _Queue(*quick),
+            Lane.LONG: _Queue(*long),
+            Lane.SORRY: _Queue(2, sorry),
+        }
+        self._closing = False
+
+    def start(self, job: Job, lane: Lane) -> bool:
+        """Take a job on. Never waits and never raises; False = it was turned away and its person is told."""
+        if self._closing or self._lanes[lane].full:
+            self._apologise(job, CLOSING if self._closing else BUSY)
+            return False
+        self._lanes[lane].waiting.append(job)
+        self._fill(lane)
+        return True
+
+    def waiting(self, lane: Lane) -> int:
+        """How many jobs of the lane have not begun."""
+        return len(self._lanes[lane].waiting)
+
+    async def drain(self, grace: float) -> list[str]:
+        """Stop taking jobs, give the running ones ``grace`` seconds, end the rest; gives the names of those.
+
+        Long jobs that have not begun are dropped and their people told; the audit log holds nothing of them.
+        A job that is ended here is one that the next start finds interrupted.
+        """
+        self._closing = True
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + grace
+        unbegun = self._lanes[Lane.LONG].waiting
+        while unbegun:
+            self._apologise(unbegun.popleft(), CLOSING)
+        while (tasks := self._tasks()) and loop.time() < deadline:
+            await asyncio.wait(tasks, timeout=deadline - loop.time(), return_when=asyncio.FIRST_COMPLETED)
+        left = [job.name for lane in self._lanes.values() for job in (*lane.running.values(), *lane.waiting)]
+        for lane in self._lanes.values():
+            lane.waiting.clear()
+        for task in (ended := self._tasks()):
+            task.cancel()
+        await asyncio.gather(*ended, return_exceptions=True)
+        for name in left:
+            logger.warning("job ended by shutdown: %s", name)
+        return left
+
+    def _tasks(self) -> list[asyncio.Task[None]]:
+        return [task for lane in self._lanes.values() for task in lane.running]
+
+    def _fill(self, lane: Lane) -> None:
+        queue = self._lanes[lane]
+        while queue.waiting and len(queue.running) < queue.width:
+            job = queue.waiting.popleft()
+            task = asyncio.get_running_loop().create_task(self._supervise(job, lane), name=job.name)
+            queue.running[task] = job
+            task.add_done_callback(lambda ended: self._ended(ended, lane))
+
+    def _ended(self, task: asyncio.Task[None], lane: Lane) -> None:
+        self._lanes[lane].running.pop(task, None)
+        self._fill(lane)
+
+    async def _supervise(self, job: Job, lane: Lane) -> None:
+        try:
+            await job.run()
+        except Exception:
+            logger.exception("job broke: %s", job.name)
+            if lane is not Lane.SORRY:
+                self._apologise(job, BROKEN)
+
+    def _apologise(self, job: Job, why: NotDone) -> None:
+        queue = self._lanes[Lane.SORRY]
+        if queue.full:
+            logger.error("nobody could be told about %s: %s", job.name, why.code)
+            return
+
+        async def tell() -> None:
+            await job.tell(why)
+
+        queue.waiting.append(Job(name=f"tell {job.name}: {why.code}", run=tell, tell=job.tell))
+        self._fill(Lane.SORRY)

@@ -1,0 +1,99 @@
+"""The few Block Kit shapes that our messages are made of, each within Slack's limits."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from handlers.buttons import Press, value_of
+from handlers.render import limits
+from handlers.render.limits import Block, cut
+
+
+def plain(text: str, limit: int) -> dict[str, Any]:
+    """A plain text object."""
+    return {"type": "plain_text", "text": cut(text, limit), "emoji": True}
+
+
+def mrkdwn(text: str, limit: int = limits.SECTION) -> dict[str, Any]:
+    """A text object in Slack's markup; foreign parts must be escaped already."""
+    return {"type": "mrkdwn", "text": cut(text, limit), "verbatim": True}
+
+
+def header(text: str) -> Block:
+    """A heading, plain text."""
+    return {"type": "header", "text": plain(text, limits.HEADER)}
+
+
+def section(text: str) -> Block:
+    """A paragraph in markup."""
+    return {"type": "section", "text": mrkdwn(text)}
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> list[Block]:
+    """Named facts in two columns, in as many sections as they need. Values are markup."""
+    rows = [mrkdwn(f"*{name}*\n{value}", limits.FIELD) for name, value in pairs]
+    return [
+        {"type": "section", "fields": rows[start : start + limits.FIELDS]}
+        for start in range(0, len(rows), limits.FIELDS)
+    ]
+
+
+def context(*lines: str) -> Block:
+    """Small print, one element per line; lines beyond Slack's ten share the last one."""
+    last = limits.CONTEXT_ELEMENTS - 1
+    rows = [*lines[:last], "\n".join(lines[last:])] if len(lines) > limits.CONTEXT_ELEMENTS else lines
+    return {"type": "context", "elements": [mrkdwn(row, limits.FIELD) for row in rows]}
+
+
+def actions(*buttons: dict[str, Any]) -> Block:
+    """A row of buttons."""
+    return {"type": "actions", "elements": list(buttons[: limits.ACTIONS])}
+
+
+def button(
+    label: str, press: Press, identifier: str, *, style: str = "", confirm: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A button that acts on ``identifier``. ``style`` is empty, primary or danger."""
+    made: dict[str, Any] = {
+        "type": "button",
+        "action_id": press.value,
+        "text": plain(label, limits.BUTTON_TEXT),
+        "value": value_of(identifier),
+    }
+    if style:
+        made["style"] = style
+    if confirm is not None:
+        made["confirm"] = confirm
+    return made
+
+
+def confirmation(title: str, text: str, *, yes: str, no: str) -> dict[str, Any]:
+    """The question that Slack itself asks before a press counts."""
+    return {
+        "title": plain(title, limits.CONFIRM_TITLE),
+        "text": plain(text, limits.CONFIRM_TEXT),
+        "confirm": plain(yes, limits.CONFIRM_BUTTON),
+        "deny": plain(no, limits.CONFIRM_BUTTON),
+        "style": "danger",
+    }
+
+
+def rich_text(*parts: tuple[str, bool]) -> Block:
+    """Exact text without any markup: (text, fixed-width or not). Nothing in it needs escaping."""
+    elements: list[dict[str, Any]] = []
+    for text, fixed in parts:
+        element: dict[str, Any] = {"type": "text", "text": cut(text, limits.RICH_TEXT)}
+        if fixed:
+            element["style"] = {"code": True}
+        elements.append(element)
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
+
+
+def modal(title: str, content: Sequence[Block], *, callback_id: str) -> dict[str, Any]:
+    """A modal with a Close button only."""
+    return {
+        "type": "modal",
+        "callback_id": cut(callback_id, limits.IDENTIFIER),
+        "title": plain(title, limits.MODAL_TITLE),
+        "close": plain("Close", limits.MODAL_TITLE),
+        "blocks": [*limits.fit(content, limits.VIEW_BLOCKS)],
+    }

@@ -1,0 +1,36 @@
+"""After a restart: every thread that was left in the middle is told the truth."""
+
+import logging
+from collections.abc import Sequence
+
+from bot.domain.actors import Action
+from bot.usecases.recovery import Interrupted
+from handlers.conversation import Conversation
+from handlers.render.interrupted import (
+    interrupted_announcement,
+    interrupted_line,
+    interrupted_message,
+)
+from handlers.render.progress import interrupted_progress, progress_message
+from handlers.services import Services
+
+logger = logging.getLogger(__name__)
+
+
+async def announce_interrupted(found: Sequence[Interrupted], services: Services) -> None:
+    """Tell each thread; one that cannot be told does not keep the others from being told."""
+    for one in found:
+        try:
+            await _announce(one, services)
+        except Exception:
+            logger.exception("the interruption of request %s could not be told", one.request_id)
+
+
+async def _announce(found: Interrupted, services: Services) -> None:
+    user = "" if found.owner.startswith("cli:") else found.owner
+    thread = Conversation(services.chat, user=user, channel=found.channel, thread_ts=found.thread_ts)
+    if found.action is Action.CREATE:
+        progress = interrupted_progress(found.request_id, found.home, found.after, interrupted_line(found))
+        await thread.edit(found.progress_ts, progress_message(progress))
+        await thread.edit_first(interrupted_announcement(found))
+    await thread.say(interrupted_message(found))

@@ -1,0 +1,109 @@
+"""The stop command and its card: ask with everything on the table, act once, answer every press."""
+
+from bot.domain.outcome import Done, NotDone, Refused
+from bot.ports import Message
+from bot.usecases.lifecycle import StopRequest, ask_stop, dismiss_stop, stop
+from handlers.conversation import answer_press, open_thread, thread_of
+from handlers.grammar import Command
+from handlers.jobs import Job, Lane
+from handlers.payloads import ButtonPress, SlashCall
+from handlers.render import notices
+from handlers.render.failure import cleaned, failure_message
+from handlers.render.stop import (
+    decided_keep,
+    decided_stop,
+    looking,
+    not_asked,
+    stop_card,
+    stopped_message,
+    stopping,
+)
+from handlers.services import Services
+
+USED_UP = frozenset({"home-busy"})
+"""Refusals that come after the press has counted: this card cannot be used again."""
+
+
+async def ask(call: SlashCall, command: Command, services: Services) -> None:
+    """The typed command: its first message becomes the card."""
+    target = command.text("target") or ""
+    thread = await open_thread(call, looking(call.actor.id, target), services)
+    request = StopRequest(
+        request_id=services.deps.ids.request_id(),
+        actor=call.actor,
+        target=target,
+        channel=thread.channel,
+        thread_ts=thread.thread_ts,
+    )
+    outcome = await ask_stop(request, services.deps)
+    if isinstance(outcome, Done):
+        card = stop_card(outcome.value, call.actor.id)
+        if not await thread.edit_first(card):
+            await thread.say(card)
+        return
+    clean = cleaned(outcome, services.deps.redactor)
+    await thread.edit_first(not_asked(call.actor.id, target, clean.what))
+    await thread.say(failure_message(clean))
+
+
+async def ask_from_button(sandbox_id: str, press: ButtonPress, services: Services) -> None:
+    """The Stop button below a result: the card comes into the same thread."""
+    thread = thread_of(press, services)
+    request = StopRequest(
+        request_id=services.deps.ids.request_id(),
+        actor=press.actor,
+        target=sandbox_id,
+        channel=thread.channel,
+        thread_ts=thread.thread_ts,
+    )
+    outcome = await ask_stop(request, services.deps)
+    if isinstance(outcome, Done):
+        await thread.say(stop_card(outcome.value, press.actor.id))
+        return
+    await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
+
+
+async def confirm(request_id: str, press: ButtonPress, services: Services) -> None:
+    """The press that counts. The work may take a while, so its person is told first."""
+    await answer_press(press, stopping(press.actor.id), services)
+
+    async def run() -> None:
+        await _stop(request_id, press, services)
+
+    async def tell(why: NotDone) -> None:
+        await answer_press(press, failure_message(why), services)
+
+    services.jobs.start(Job(name=f"stop {request_id}", run=run, tell=tell), Lane.LONG)
+
+
+async def dismiss(request_id: str, press: ButtonPress, services: Services) -> None:
+    """Keep it."""
+    outcome = await dismiss_stop(request_id, press.actor, services.deps)
+    if not isinstance(outcome, Done):
+        await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
+        return
+    line = decided_keep(press.actor.id, services.deps.clock.now())
+    settled = notices.settled(press.text, press.blocks, line)
+    if not await thread_of(press, services).edit(press.message_ts, settled):
+        await answer_press(press, notices.notice(line), services)
+
+
+async def _stop(request_id: str, press: ButtonPress, services: Services) -> None:
+    outcome = await stop(request_id, press.actor, services.deps)
+    thread = thread_of(press, services)
+    if isinstance(outcome, Done):
+        await thread.edit(press.message_ts, _settled(press, services, gone=True))
+        await thread.say(stopped_message(outcome.value, press.actor.id))
+        return
+    clean = cleaned(outcome, services.deps.redactor)
+    if isinstance(clean, Refused) and clean.code not in USED_UP:
+        # Nothing happened, so the card stays as it is, for somebody who may or for later.
+        await answer_press(press, failure_message(clean), services)
+        return
+    await thread.edit(press.message_ts, _settled(press, services, gone=False))
+    await thread.say(failure_message(clean, request_id=request_id))
+
+
+def _settled(press: ButtonPress, services: Services, *, gone: bool) -> Message:
+    line = decided_stop(press.actor.id, services.deps.clock.now(), gone=gone)
+    return notices.settled(press.text, press.blocks, line)

@@ -1,0 +1,279 @@
+"""What every audit log does: the one in memory, the one in SQLite, the one in PostgreSQL."""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from contract.doubles_audit import MemoryAuditLog
+
+from bot.adapters.audit_sql import open_audit_log
+from bot.domain.audit import GENESIS, AuditEvent, AuditUnavailableError, ChainHead
+from bot.ports import AuditLog
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+T = TypeVar("T")
+
+
+class Ticking:
+    """A clock that goes one second with every look."""
+
+    def __init__(self) -> None:
+        self._ticks = -1
+
+    def __call__(self) -> datetime:
+        self._ticks += 1
+        return START + timedelta(seconds=self._ticks)
+
+
+class Masking:
+    """Hides one word everywhere, as the real redactor hides secrets."""
+
+    def text(self, text: str) -> str:
+        return text.replace("hunter2", "[redacted]")
+
+    def payload(self, value: T) -> T:
+        return self._masked(value)
+
+    def _masked(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(name): self._masked(item) for name, item in value.items()}
+        return [self._masked(item) for item in value] if isinstance(value, list) else value
+
+
+def event(request: str = "r1", phase: Any = "step", **fields: Any) -> AuditEvent:
+    given = {"actor": "U0ONE", "actor_kind": "user", "action": "create", **fields}
+    return AuditEvent(request_id=request, phase=phase, **given)
+
+
+async def rows_of(log: AuditLog, **filters: Any) -> list[int]:
+    return [row.seq async for row in log.export(**filters)]
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+async def open_log(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[Callable[[], Awaitable[AuditLog]]]:
+    """Opens the same log again and again (in memory there is only one to open)."""
+    opened: list[AuditLog] = []
+    clock, schema, server = Ticking(), f"audit_{uuid.uuid4().hex}", ""
+    url = f"sqlite:///{tmp_path}/var/audit.db"
+    if request.param == "postgres":
+        server = os.environ.get("HERMES_TEST_POSTGRES_URL", "")
+        if not server:
+            pytest.skip("HERMES_TEST_POSTGRES_URL names no PostgreSQL database to test with")
+        psql(server, f"CREATE SCHEMA {schema}")
+        url = f"{server}{'&' if '?' in server else '?'}options=-csearch_path%3D{schema}"
+    memory = MemoryAuditLog(clock, Masking())
+
+    async def open_one() -> AuditLog:
+        if request.param == "memory":
+            return memory
+        opened.append(await open_audit_log(url, now=clock, redactor=Masking()))
+        return opened[-1]
+
+    yield open_one
+    for log in opened:
+        await log.close()
+    if server:
+        psql(server, f"DROP SCHEMA {schema} CASCADE")
+
+
+def psql(url: str, statement: str) -> None:
+    import psycopg  # noqa: PLC0415 - only where PostgreSQL is tested
+
+    with psycopg.connect(url.replace("+psycopg", "", 1), autocommit=True) as connection:
+        connection.execute(statement)  # type: ignore[call-overload]  # our own schema's name
+
+
+@pytest.fixture
+async def log(open_log: Callable[[], Awaitable[AuditLog]]) -> AuditLog:
+    return await open_log()
+
+
+async def test_a_row_is_the_event_with_its_place(log: AuditLog) -> None:
+    details = {"step": 3, "skipped": False, "none": None, "names": ["ä", "日本"], "deep": {"b": 1, "a": []}}
+    full = event(
+        channel="C0", thread_ts="1.2", home="alpha", workspace="proj", sandbox="0" * 32, node="n1",
+        result="ok", code="mounts-proved", reason="line\nbreak; 'quote'", details=details,
+    )  # fmt: skip
+
+    row = await log.append(full)
+
+    assert {name: getattr(row, name) for name in full.__slots__} == {
+        name: getattr(full, name) for name in full.__slots__
+    }
+    assert (row.seq, row.at, row.prev_hash, len(row.hash)) == (1, START, GENESIS, 64)
+
+
+async def test_rows_follow_each_other(log: AuditLog) -> None:
+    first, second = await log.append(event()), await log.append(event())
+
+    assert (second.seq, second.prev_hash) == (2, first.hash)
+    assert await log.head() == ChainHead(2, second.hash)
+
+
+async def test_an_empty_log_has_a_head_and_is_in_order(log: AuditLog) -> None:
+    report = await log.verify()
+
+    assert (await log.head(), report.ok, report.rows) == (ChainHead(0, GENESIS), True, 0)
+
+
+async def test_what_was_read_is_what_was_written(log: AuditLog) -> None:
+    written = [await log.append(event("r1", reason="one")), await log.append(event("r2"))]
+
+    assert await log.of_request("r1") == written[:1]
+    assert [row async for row in log.export()] == written
+
+
+async def test_secrets_are_gone_before_they_are_written(log: AuditLog) -> None:
+    row = await log.append(
+        event(reason="password hunter2", home="hunter2", details={"hunter2": ["x hunter2 y"], "n": 1})
+    )
+
+    assert "hunter2" not in repr(row)
+    assert [row] == await log.of_request("r1")
+    assert row.details == {"[redacted]": ["x [redacted] y"], "n": 1}
+
+
+async def test_text_that_no_database_takes_is_kept_readable(log: AuditLog) -> None:
+    row = await log.append(event(reason="nul \0 and lone \ud800", details={"nul\0": "\udfff"}))
+
+    assert (row.reason, row.details) == ("nul \ufffd and lone \ufffd", {"nul\ufffd": "\ufffd"})
+    assert await log.of_request("r1") == [row]
+
+
+async def test_one_of_many_claims_wins(log: AuditLog) -> None:
+    claims = [event("r1", "claim", actor=f"U{number}") for number in range(8)]
+
+    won = await asyncio.gather(*(log.claim(claim) for claim in claims))
+
+    assert [row for row in won if row] == await log.of_request("r1")
+    assert len([row for row in won if row]) == 1
+
+
+async def test_a_lost_claim_takes_nothing_with_it(log: AuditLog) -> None:
+    await log.claim(event("r1", "claim"))
+
+    lost, *kept = await asyncio.gather(
+        log.claim(event("r1", "claim")),
+        log.append(event("r2")),
+        log.vote(event("r2", "vote")),
+        log.claim(event("r3", "claim")),
+        log.append(event("r4")),
+    )
+
+    assert lost is None
+    assert sorted(row.seq for row in kept if row) == [2, 3, 4, 5]
+    assert (await log.verify()).ok
+
+
+async def test_a_person_votes_once_on_a_request(log: AuditLog) -> None:
+    votes = [
+        await log.vote(event(request, "vote", actor=actor))
+        for request, actor in [("r1", "U1"), ("r1", "U2"), ("r1", "U1"), ("r2", "U1")]
+    ]
+
+    assert [row.seq if row else None for row in votes] == [1, 2, None, 3]
+
+
+@pytest.mark.parametrize(
+    ("method", "phase"), [("append", "claim"), ("append", "vote"), ("claim", "vote"), ("vote", "step")]
+)
+async def test_phases_have_methods_of_their_own(log: AuditLog, method: str, phase: str) -> None:
+    with pytest.raises(ValueError, match=phase):
+        await getattr(log, method)(event("r1", phase))
+
+    assert await log.head() == ChainHead()
+
+
+async def test_intents_are_open_until_an_outcome_follows(log: AuditLog) -> None:
+    for request, phase in [("r1", "intent"), ("r2", "intent"), ("r1", "step"), ("r3", "intent")]:
+        await log.append(event(request, phase))
+    await log.append(event("r1", "outcome", result="ok"))
+    await log.append(event("r3", "outcome", result="failed"))
+    again = await log.append(event("r3", "intent"))
+
+    assert [row.request_id for row in await log.open_intents()] == ["r2", "r3"]
+    assert (await log.open_intents())[1] == again
+
+
+async def test_filters_narrow_and_order_differs(log: AuditLog) -> None:
+    for fields in (
+        {"home": "a"},
+        {"home": "b", "actor": "U2"},
+        {"home": "a", "sandbox": "s"},
+        {"home": "a", "actor": "U2"},
+    ):
+        await log.append(event(**fields))
+    east = (START + timedelta(seconds=2)).astimezone(timezone(timedelta(hours=3)))
+
+    assert [row.seq for row in await log.recent(home="a")] == [4, 3, 1]
+    assert [row.seq for row in await log.recent(limit=2)] == [4, 3]
+    assert [row.seq for row in await log.recent(home="a", actor="U2")] == [4]
+    assert await rows_of(log, home="a") == [1, 3, 4]
+    assert await rows_of(log, sandbox="s") == [3]
+    assert await rows_of(log, since=east) == [3, 4]
+
+
+async def test_an_export_is_longer_than_a_page(log: AuditLog) -> None:
+    await asyncio.gather(*(log.append(event(f"r{number}")) for number in range(1203)))
+
+    assert await rows_of(log) == list(range(1, 1204))
+    assert await log.verify() == replace(await log.verify(), rows=1203, fault=None)
+
+
+async def test_a_time_without_a_zone_is_refused(log: AuditLog) -> None:
+    with pytest.raises(ValueError, match="no time zone"):
+        await log.recent(since=datetime(2026, 1, 1))  # noqa: DTZ001 - that is the point
+
+
+async def test_two_openings_share_one_chain(open_log: Callable[[], Awaitable[AuditLog]]) -> None:
+    one, two = await open_log(), await open_log()
+
+    await asyncio.gather(*((one if number % 2 else two).append(event(f"r{number}")) for number in range(40)))
+    for number in range(10):
+        await one.append(event(f"x{number}"))
+        await two.append(event(f"y{number}"))
+
+    assert [(await log.verify()).rows for log in (one, two)] == [60, 60]
+    assert (await one.verify()).ok
+
+
+async def test_claims_hold_between_openings(open_log: Callable[[], Awaitable[AuditLog]]) -> None:
+    one, two = await open_log(), await open_log()
+    await one.append(event())
+
+    won = await asyncio.gather(*(log.claim(event("r1", "claim")) for log in (one, two, one, two)))
+
+    assert len([row for row in won if row]) == 1
+    assert (await two.verify()).ok
+
+
+async def test_a_closed_log_refuses_to_be_written(log: AuditLog) -> None:
+    await log.append(event())
+
+    await log.close()
+
+    with pytest.raises(AuditUnavailableError, match="closed"):
+        await log.append(event())
+
+
+async def test_rows_handed_over_before_closing_are_written(
+    open_log: Callable[[], Awaitable[AuditLog]],
+) -> None:
+    log = await open_log()
+    waiting = [asyncio.ensure_future(log.append(event(f"r{number}"))) for number in range(20)]
+    await asyncio.sleep(0)
+
+    await log.close()
+
+    assert [row.seq for row in await asyncio.gather(*waiting)] == list(range(1, 21))

@@ -1,0 +1,309 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+from contract.doubles import fault
+from installation import ADMIN, OPERATOR, OPERATOR2, OUTSIDER, Installation, install
+
+from bot.domain.errors import GuestError, NodeError
+from bot.domain.outcome import Done, Failed, Offer, Refused, Unknown
+from bot.domain.provisioning import CreateRequest, Seeding, Step, StepState
+from bot.domain.rules import Limits
+from bot.domain.sandbox import HOME_KEY, SandboxState
+from bot.usecases.provision import cancel
+from bot.usecases.recovery import continue_request, find_interrupted
+
+
+@pytest.fixture
+def world() -> Installation:
+    return install()
+
+
+async def test_a_create_runs_all_ten_steps_and_ends_done(world):
+    events, outcome = await world.watch("alpha", workspace="proj")
+
+    assert isinstance(outcome, Done)
+    assert [e.step for e in events if e.state is StepState.DONE] == list(Step)
+    assert outcome.value.seeding is Seeding.SEEDED
+    assert outcome.value.workspace == "proj"
+
+
+async def test_the_sandbox_gets_three_mounts_our_labels_and_pause_on_timeout(world):
+    outcome = await world.create("alpha", workspace="proj", timeout=60)
+
+    spec = world.cube.specs[outcome.value.sandbox_id]
+    assert [(m.host_path, m.guest_path, m.read_only) for m in spec.mounts] == [
+        ("/data/shared/hermes-homes/alpha", "/root/.hermes", False),
+        ("/data/shared/hermes-workspaces/proj", "/workspace", False),
+        ("/data/shared/hermes-common-skills", "/opt/hermes-common-skills", True),
+    ]
+    assert (spec.on_timeout, spec.timeout) == ("pause", 60)
+    assert spec.labels[HOME_KEY] == "alpha"
+    assert spec.labels["hermes-owner"] == OPERATOR.id
+
+
+async def test_no_environment_value_reaches_cube(world):
+    outcome = await world.create("alpha", env={"OPENAI_API_KEY": "EXAMPLE-very-secret"})
+
+    assert "EXAMPLE-very-secret" not in repr(world.cube.specs[outcome.value.sandbox_id].metadata())
+    assert world.node.homes["alpha"].env == {"OPENAI_API_KEY": "EXAMPLE-very-secret"}
+
+
+async def test_an_outsider_is_refused_and_nothing_is_written(world):
+    outcome = await world.create("alpha", actor=OUTSIDER)
+
+    assert isinstance(outcome, Refused)
+    assert outcome.code == "role-needed"
+    assert world.cube.sandboxes == {}
+    assert await world.deps.log.open_intents() == []
+
+
+async def test_a_stranger_from_another_team_is_refused_whatever_is_configured(world):
+    outcome = await world.create("alpha", actor=replace(OPERATOR, outside_team=True))
+
+    assert outcome.code == "outside-team"
+
+
+@pytest.mark.parametrize("state", [SandboxState.RUNNING, SandboxState.PAUSED, SandboxState.PAUSING])
+async def test_a_home_in_use_is_refused_with_its_owner(world, state):
+    first = await world.create("alpha")
+    world.cube.set_state(first.value.sandbox_id, state)
+
+    outcome = await world.create("alpha", actor=OPERATOR2)
+
+    assert outcome.code == "home-in-use"
+    assert first.value.sandbox_id in outcome.what
+    assert outcome.facts["owner"] == OPERATOR.id
+    assert Offer.OPEN in outcome.offers
+
+
+async def test_a_home_is_in_use_although_cube_lost_the_metadata(world):
+    first = await world.create("alpha")
+    world.cube.sandboxes[first.value.sandbox_id] = replace(
+        world.cube.sandboxes[first.value.sandbox_id], metadata={}, state=SandboxState.PAUSED
+    )
+
+    outcome = await world.create("alpha", actor=OPERATOR2)
+
+    assert outcome.code == "home-in-use"
+    assert len(world.cube.sandboxes) == 1
+
+
+async def test_two_creates_at_once_make_one_sandbox(world):
+    outcomes = await asyncio.gather(world.create("alpha"), world.create("alpha", actor=OPERATOR2))
+
+    assert sorted(type(o).__name__ for o in outcomes) == ["Done", "Refused"]
+    assert len(world.cube.sandboxes) == 1
+
+
+async def test_a_workspace_in_use_by_another_home_is_said_not_refused(world):
+    await world.create("alpha", workspace="proj")
+
+    outcome = await world.create("beta", workspace="proj")
+
+    assert any("also used by home alpha" in note for note in outcome.value.notes)
+
+
+async def test_quota_per_person_counts_jobs_on_their_way():
+    world = install(limits=Limits(per_user=1))
+
+    outcomes = await asyncio.gather(world.create("alpha"), world.create("beta"))
+
+    assert sorted(getattr(o, "code", "") for o in outcomes) == ["provisioned", "quota-user"]
+
+
+async def test_quota_of_the_team():
+    world = install(limits=Limits(total=1))
+    await world.create("alpha")
+
+    outcome = await world.create("beta", actor=ADMIN)
+
+    assert outcome.code == "quota-total"
+
+
+async def test_an_unknown_template_names_those_that_are_ready(world):
+    outcome = await world.create("alpha", template="nope")
+
+    assert outcome.code == "template-not-found"
+    assert "template=hermes-studio" in outcome.todo
+
+
+async def test_a_lost_create_answer_adopts_the_sandbox_that_was_made(world):
+    world.cube.fail("create", fault("create", 408, ""), after=True)
+
+    outcome = await world.create("alpha")
+
+    assert isinstance(outcome, Done)
+    assert outcome.value.adopted
+    assert len(world.cube.sandboxes) == 1
+
+
+async def test_a_lost_create_answer_without_a_sandbox_is_unknown_and_never_created_twice(world):
+    world.cube.fail("create", fault("create", 408, ""))
+
+    outcome = await world.create("alpha")
+
+    assert isinstance(outcome, Unknown)
+    assert outcome.offers == (Offer.CONTINUE,)
+    assert world.cube.called("create") == 1
+
+
+async def test_no_capacity_leaves_nothing_half_made_and_can_be_continued(world):
+    world.cube.fail("create", fault("create", 500, "CubeMaster returned error code 130597: no more resource"))
+    failed = await world.create("alpha")
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+
+    continued = await continue_request(request_id, OPERATOR, world.deps)
+    _, outcome = await world.run(continued.value)
+
+    assert failed.code == "cube-no-capacity"
+    assert isinstance(outcome, Done)
+    assert outcome.value.seeding is Seeding.ALREADY
+
+
+async def test_a_failure_after_the_create_keeps_the_sandbox(world):
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
+
+    outcome = await world.create("alpha")
+
+    assert isinstance(outcome, Failed)
+    assert outcome.sandbox in world.cube.sandboxes
+    assert set(outcome.offers) == {Offer.CONTINUE, Offer.STOP}
+
+
+async def test_continue_finishes_with_the_same_sandbox(world):
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
+    failed = await world.create("alpha", env={"A": "1"})
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+
+    continued = await continue_request(request_id, OPERATOR, world.deps)
+    _, outcome = await world.run(continued.value)
+
+    assert outcome.value.sandbox_id == failed.sandbox
+    assert len(world.cube.sandboxes) == 1
+    assert world.node.homes["alpha"].env == {"A": "1"}
+
+
+async def test_continue_acts_once(world):
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
+    await world.create("alpha")
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+
+    outcomes = await asyncio.gather(
+        continue_request(request_id, OPERATOR, world.deps), continue_request(request_id, ADMIN, world.deps)
+    )
+
+    assert sorted(o.code for o in outcomes) == ["already-decided", "continued"]
+
+
+async def test_the_node_error_has_three_sentences_and_its_own_words(world):
+    world.node.fail("prepare", NodeError("unsafe-path", "/data/shared/hermes-homes/alpha is a link"))
+
+    outcome = await world.create("alpha")
+
+    assert outcome.code == "unsafe-path"
+    assert all([outcome.what, outcome.safe, outcome.todo])
+    assert "is a link" in outcome.detail
+
+
+async def test_a_missing_default_home_names_the_command_that_makes_one(world):
+    world.node.default_home = False
+
+    outcome = await world.create("alpha")
+
+    assert outcome.code == "default-home-missing"
+    assert "hermes-bot template seed" in outcome.todo
+
+
+async def test_mounts_that_are_not_proved_end_the_job_before_studio_starts(world):
+    world.guest.mounts_wrong = ("public skills accept a write",)
+
+    outcome = await world.create("alpha")
+
+    assert outcome.code == "mount-not-proved"
+    assert world.guest.studio_running == set()
+
+
+async def test_a_studio_that_looks_dead_from_outside_fails_health_and_is_kept(world):
+    world.studio.not_ready["*"] = "agent bridge is not ready"
+
+    outcome = await world.create("alpha")
+
+    assert outcome.code == "health-failed"
+    assert "agent bridge is not ready" in outcome.what
+    assert len(world.cube.sandboxes) == 1
+
+
+async def test_cancel_stops_before_the_next_step_and_says_what_exists(world):
+    request_ids: list[str] = []
+
+    async def press_cancel() -> None:
+        request_ids.append((await world.log.recent(home="alpha"))[0].request_id)
+        await cancel(request_ids[0], OPERATOR, world.deps)
+
+    world.node.before("seed", press_cancel)
+
+    outcome = await world.create("alpha")
+
+    assert outcome.code == "cancelled"
+    assert "after step 4" in outcome.what
+    assert world.cube.sandboxes == {}
+
+
+async def test_cancel_by_somebody_else_is_refused(world):
+    answers: list[str] = []
+
+    async def press_cancel() -> None:
+        request_id = (await world.log.recent(home="alpha"))[0].request_id
+        answers.append((await cancel(request_id, OPERATOR2, world.deps)).code)
+
+    world.node.before("seed", press_cancel)
+
+    outcome = await world.create("alpha")
+
+    assert answers == ["not-owner"]
+    assert isinstance(outcome, Done)
+
+
+async def test_without_an_audit_log_nothing_is_changed(world):
+    world.log.broken = "disk is full"
+
+    outcome = await world.create("alpha")
+
+    assert outcome.code == "audit-unavailable"
+    assert isinstance(outcome, Refused)
+    assert world.cube.sandboxes == {}
+    assert world.node.homes == {}
+
+
+async def test_a_crash_is_found_at_the_next_start_with_its_sandbox(world):
+    request = CreateRequest(
+        request_id=world.deps.ids.request_id(), actor=OPERATOR, home="alpha", workspace="alpha", channel="C1", thread_ts="1.0"
+    )
+
+    async def crash() -> None:
+        raise asyncio.CancelledError
+
+    world.guest.before("apply_overlay", crash)
+    with pytest.raises(asyncio.CancelledError):
+        await world.run(request)
+
+    (found,) = await find_interrupted(world.deps)
+
+    assert found.after is Step.MOUNTS
+    assert found.sandbox_id in world.cube.sandboxes
+    assert (found.channel, found.thread_ts) == ("C1", "1.0")
+    assert await find_interrupted(world.deps) == []
+
+
+async def test_a_job_that_a_living_process_holds_is_not_called_interrupted(world):
+    request = CreateRequest(request_id=world.deps.ids.request_id(), actor=OPERATOR, home="alpha", workspace="alpha")
+    seen: list[int] = []
+
+    async def another_start() -> None:
+        seen.append(len(await find_interrupted(world.deps)))
+
+    world.guest.before("apply_overlay", another_start)
+    await world.run(request)
+
+    assert seen == [0]
