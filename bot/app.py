@@ -1,11 +1,14 @@
 """The composition root: settings become adapters, adapters become use cases, use cases meet Slack."""
 
 import asyncio
+import getpass
+import json
 import logging
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import aiohttp
@@ -27,8 +30,12 @@ from bot.adapters.redaction import Redactor
 from bot.adapters.slack_chat import SlackChat
 from bot.adapters.studio import StudioHttp
 from bot.adapters.system import RandomIds, SystemClock
+from bot.checkup import Finding, examine
+from bot.domain.actors import Actor, ActorKind
+from bot.domain.outcome import Done
 from bot.health import HealthServer
 from bot.settings import Settings, SettingsError
+from bot.usecases.default_home import make_default_home
 from bot.usecases.deps import Deps
 from bot.usecases.recovery import find_interrupted
 from bot.usecases.roster import Roster
@@ -62,8 +69,7 @@ async def core(
     async with AsyncExitStack() as stack:
         audit = await open_audit_log(settings.database_url, now=clock.now, redactor=redactor)
         stack.push_async_callback(audit.close)
-        locks = await open_locks(settings.database_url)
-        stack.push_async_callback(locks.close)
+        locks = open_locks(settings.database_url)
         cube = CubeSdk(
             settings.cube.api_url,
             settings.cube.api_key,
@@ -71,8 +77,9 @@ async def core(
             settings.cube.proxy_port,
             settings.cube.domain,
             deadlines=deadlines,
+            redactor=redactor,
         )
-        stack.push_async_callback(cube.close)
+        stack.callback(cube.close)
         studio = StudioHttp(
             settings.cube.proxy_ip, settings.cube.proxy_port, settings.cube.domain, settings.toml.studio.port
         )
@@ -122,6 +129,7 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
         me = await _who_we_are(client)
         clock = SystemClock(settings.clock_offset_file)
         chat = SlackChat(client, redactor, clock)
+        stack.push_async_callback(chat.close)
         roster = Roster(settings.toml.roles.grants(), clock, chat.group_members)
         built = await stack.enter_async_context(core(settings, redactor, roster, clock))
         jobs = Jobs()
@@ -157,6 +165,54 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
+
+
+async def check(settings: Settings, *, as_json: bool) -> int:
+    """Print every finding; 1 when one of them is not ok."""
+    worst = 0
+    async with _command_line(settings) as deps:
+        async for finding in examine(settings, deps):
+            worst = max(worst, 0 if finding.ok else 1)
+            sys.stdout.write(deps.redactor.text(_finding_line(finding, as_json)) + "\n")
+    return worst
+
+
+async def seed_default_home(settings: Settings, *, template: str, node: str) -> int:
+    """Make a default home; 1 when that was refused or failed."""
+    async with _command_line(settings) as deps:
+        actor = Actor(f"cli:{getpass.getuser()}", ActorKind.CLI)
+        rules = deps.rules
+        outcome = await make_default_home(template or rules.template, node or rules.nodes[0].id, actor, deps)
+        if isinstance(outcome, Done):
+            made = outcome.value
+            line = f"Made {made.path} on {made.node}: {made.files} files."
+        else:
+            line = "\n".join(filter(None, [outcome.what, outcome.safe, outcome.todo, outcome.detail]))
+        sys.stdout.write(deps.redactor.text(line) + "\n")
+    return 0 if isinstance(outcome, Done) else 1
+
+
+@asynccontextmanager
+async def _command_line(settings: Settings) -> AsyncIterator[Deps]:
+    redactor = Redactor(settings.secrets())
+    logs.configure(settings.log, redactor, logging.WARNING)
+    clock = SystemClock(settings.clock_offset_file)
+
+    async def unread(_: str) -> frozenset[str]:
+        return frozenset()
+
+    roster = Roster(settings.toml.roles.grants(), clock, unread)
+    async with core(settings, redactor, roster, clock) as built:
+        yield built.deps
+
+
+def _finding_line(finding: Finding, as_json: bool) -> str:  # noqa: FBT001 - handed on from the option
+    if as_json:
+        return json.dumps(asdict(finding))
+    mark = {True: "ok     ", False: "NOT OK ", None: "unknown"}[finding.ok]
+    return f"{mark}  {finding.subject}: {finding.note}" + (
+        f"\n         → {finding.cure}" if finding.cure else ""
+    )
 
 
 async def _who_we_are(client: AsyncWebClient) -> Any:

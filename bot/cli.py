@@ -81,6 +81,33 @@ def demo() -> None:
     sys.exit(asyncio.run(play()))
 
 
+@app.command()
+def check(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+) -> None:
+    """Prove every setting against the real Slack, Cube, nodes and database."""
+    from bot.app import check as run  # noqa: PLC0415 - see above
+
+    sys.exit(asyncio.run(run(load(), as_json=as_json)))
+
+
+template_app = typer.Typer(help="Templates and the default home.", no_args_is_help=True)
+app.add_typer(template_app, name="template")
+
+
+@template_app.command()
+def seed(
+    *,
+    template: Annotated[str, typer.Option(help="Template to copy from; default CUBE_TEMPLATE_ID.")] = "",
+    node: Annotated[str, typer.Option(help="Node to make it on; default the first of the settings.")] = "",
+) -> None:
+    """Make a node's default home from the template's own /root/.hermes, when it has none."""
+    from bot.app import seed_default_home as run  # noqa: PLC0415 - see above
+
+    sys.exit(asyncio.run(run(load(), template=template, node=node)))
+
+
 def read_env_file(path: Path) -> dict[str, str]:
     """KEY=value lines; blank lines and # comments are passed over.
 

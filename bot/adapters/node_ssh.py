@@ -70,7 +70,7 @@ class SshNode:
         self._connecting = asyncio.Lock()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._program = "python3 -I -c " + shlex.quote(
-            program("beneath", "node_prepare", "node_seed", "node_answers")
+            program("beneath", "shapes", "node_prepare", "node_seed", "node_answers")
         )
 
     @property

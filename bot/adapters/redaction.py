@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from typing import Any, TypeVar, cast
 
-from bot.adapters.redaction_known import Hit, KnownSecrets
+from bot.adapters.redaction_known import MIN_LENGTH, Hit, KnownSecrets
 from bot.adapters.redaction_marks import MARKER, nothing_to_hide, stand_in, without_stand_ins
 from bot.adapters.redaction_names import hide_named, is_secret_key
 from bot.adapters.redaction_shapes import hide_shapes
@@ -60,7 +60,7 @@ class Redactor:
             return value
         if isinstance(value, str):
             return self._redacted(value, reveal, names=names)
-        if isinstance(value, Mapping):
+        if isinstance(value, dict | Mapping):
             return self._mapping(value, reveal)
         if isinstance(value, tuple):
             items = [self._value(item, reveal, names=names) for item in value]
@@ -72,6 +72,8 @@ class Redactor:
             text = value.decode("utf-8", "surrogateescape")
             hidden = self._redacted(text, reveal, names=names)
             return value if hidden == text else hidden.encode("utf-8", "surrogateescape")
+        if isinstance(value, int | float) and len(str(value)) < MIN_LENGTH:
+            return value
         return self._other(value)
 
     def _mapping(self, mapping: Mapping[Any, Any], reveal: frozenset[str]) -> dict[Any, Any]:

@@ -28,12 +28,15 @@ _USERINFO = re.compile(_SCHEME + _USER + r"(?::(?P<password>[^\s/?#\\\"'`<>]*))?
 _BROKEN_USERINFO = re.compile(
     _SCHEME + _USER + r":(?!\d*+(?:[/?#\s\\\"'`<>]|$))(?P<password>[^\s@\\\"'`<>]*+)@"
 )
+_SHORTEST = 16  # characters; no shape is shorter
 _LONG_USER = 24  # characters; nobody is called that
 _LIKELY_TOKEN = re.compile(r"(?=.*\d)(?:.{16,}|(?=.*[a-z])(?=.*[A-Z]).{8,})")
 
 
 def hide_shapes(text: str) -> str:
     """The text with the marker in place of everything that has the shape of a secret."""
+    if len(text) < _SHORTEST and "@" not in text:
+        return text
     for signs, pattern, replacement in _SHAPES:
         if any([sign in text for sign in signs]):  # noqa: C419 -- a list is faster than a generator here
             text = pattern.sub(replacement, text)

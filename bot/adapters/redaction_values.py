@@ -6,9 +6,6 @@ Every look ahead or behind is bounded, so that the time for a hostile text stays
 import re
 from typing import NamedTuple
 
-LOOK_BEHIND = 4_000
-"""Characters in which the quotes that are open at a place are looked for."""
-
 LOOK_AHEAD = 65_536
 """Characters in which a closing quote or bracket is looked for, beyond the line."""
 
@@ -18,9 +15,10 @@ _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _BRACKET_OR_QUOTE = re.compile(r"(\\*+)([\"'`])|[()\[\]{}]")
 _OPENING = "([{\uff08【「『《<"
 _CLOSING = ")]}\uff09】」』》>"
-_ENDS = ",;\uff0c\uff1b。"  # ASCII and full-width comma and semicolon, full-width full stop
+_ENDS = ",;\uff0c\uff1b。"  # ASCII and full-width comma and semicolon
 _ENDS_IN_URL = "&#|\"'`"
 _ENCODED_END = re.compile(r"%(?:26|23|20|22|2[cC]|7[dD]|5[dD])")
+_FLOW_END = re.compile(r"[,}\]]")
 _LINE_BREAK = re.compile(r"[\r\n]")
 _BREAK = re.compile(r"\r\n?|\n")
 _ESCAPED_BREAK = re.compile(r"\r\n?|\n|(?:\\++r)?\\++n|\\++r")
@@ -53,28 +51,31 @@ class Values:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._open: list[Quote] = []
+        self._read_to = 0
         self._budget = 16 * LOOK_AHEAD + 4 * len(text)
 
     def open_quotes(self, position: int) -> tuple[Quote, ...]:
-        """The quotations on this line that a value at ``position`` stands in, outermost first."""
+        """The quotations on this line that a value at ``position`` stands in, outermost first.
+
+        Ask for one place after the other: what was read of a line is not read again.
+        """
         text = self.text
-        first = max(text.rfind("\n", 0, position) + 1, position - LOOK_BEHIND)
-        opened: list[Quote] = []
-        for match in _QUOTE.finditer(text, first, position):
+        line = text.rfind("\n", self._read_to, position) + 1
+        if line:
+            self._open.clear()
+            self._read_to = line
+        for match in _QUOTE.finditer(text, self._read_to, position):
             mark, backslashes = match[2], len(match[1])
             closed = next(
-                (
-                    at
-                    for at, quote in enumerate(opened)
-                    if quote.mark == mark and quote.closes_with(backslashes)
-                ),
-                None,
+                (at for at, quote in enumerate(self._open) if _closes(quote, mark, backslashes)), None
             )
             if closed is not None:
-                del opened[closed:]
+                del self._open[closed:]
             elif not self._is_apostrophe(match):
-                opened.append(Quote(mark, backslashes))
-        return tuple(opened)
+                self._open.append(Quote(mark, backslashes))
+        self._read_to = max(self._read_to, position)
+        return tuple(self._open)
 
     def quoted_end(self, position: int, quote: Quote) -> tuple[int, int] | None:
         """For the text behind an opening quote: where its content ends and where its closing quote ends."""
@@ -114,13 +115,14 @@ class Values:
         self._budget -= LOOK_AHEAD
         return None
 
-    def line_end(self, position: int, within: tuple[Quote, ...]) -> int:
-        """The end of the line, or of the quotation that the line stands in."""
+    def line_end(self, position: int, within: tuple[Quote, ...], limit: int | None = None) -> int:
+        """The end of the line, or of the quotation that the line stands in, or ``limit``."""
         text = self.text
+        limit = len(text) if limit is None else limit
         if not within:
-            match = _LINE_BREAK.search(text, position)
-            return match.start() if match else len(text)
-        for match in _ESCAPED_BREAK_OR_QUOTE.finditer(text, position):
+            match = _LINE_BREAK.search(text, position, limit)
+            return match.start() if match else limit
+        for match in _ESCAPED_BREAK_OR_QUOTE.finditer(text, position, limit):
             backslashes = len(match[1] or "")
             if match[2]:
                 closing = [
@@ -130,7 +132,7 @@ class Values:
                     return match.end() - 1 - min(closing)
             elif not match[3] or any(quote.breaks_with(len(match[3])) for quote in within):
                 return match.start()
-        return len(text)
+        return limit
 
     def at_break(self, position: int, within: tuple[Quote, ...]) -> int | None:
         """Behind the line end at ``position``; None when there is none."""
@@ -167,14 +169,12 @@ class Values:
 
     def flow_end(self, position: int, within: tuple[Quote, ...]) -> int:
         """The end of an unquoted value in a YAML flow mapping, which may contain blanks."""
-        end = self.line_end(position, within)
-        for at in range(position, end):
-            if self.text[at] in ",}]":
-                return at
-        return end
+        match = _FLOW_END.search(self.text, position)
+        end = match.start() if match else len(self.text)
+        return self.line_end(position, within, end)
 
     def unquoted_end(self, position: int, within: tuple[Quote, ...], *, in_url: bool, encoded: bool) -> int:
-        """The end of an unquoted value: a blank, comma, semicolon, 。 or closing bracket; in a URL also ``&`` or ``#``."""
+        """The end of an unquoted value: a blank, comma, semicolon, 。 or closing bracket; in a URL also & or #."""
         text, at, depth = self.text, position, 0
         while at < len(text):
             character = text[at]
@@ -207,8 +207,8 @@ class Values:
             if match[1] or within or (match[2] == "'" and at > first and text[at - 1].isalnum()):
                 return match.end()
             closed = self.quoted_end(match.end(), Quote(match[2]))  # a shell word may be quoted in parts
-            line = self.line_end(at, ())
-            return closed[1] if closed and closed[1] <= line else match.end()
+            broken = closed and _LINE_BREAK.search(text, at, closed[1])
+            return closed[1] if closed and not broken else match.end()
         escape = _ESCAPE.match(text, at)
         if not escape:
             return at + 1

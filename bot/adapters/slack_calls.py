@@ -4,6 +4,7 @@ Posting has no idempotency key. So a call that creates something is sent at most
 breaks after the request may have been written, its fate is unknown and it is not repeated. Others are, once.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import Mapping
@@ -63,15 +64,17 @@ class SlackCalls:
             timeout=int(CALL_SECONDS),
             ssl=client.ssl,
             proxy=client.proxy,
+            session=client.session,
             logger=quiet,
             retry_handlers=[],
         )
         self._clock = clock
+        self._own_session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        """End the connections."""
-        if self._web.session is not None:
-            await self._web.session.close()
+        """End the connections, unless they are the given client's."""
+        if self._own_session is not None:
+            await self._own_session.close()
 
     async def web(
         self,
@@ -139,7 +142,8 @@ class SlackCalls:
         self._web.session = self._session()
         arguments = {"params": dict(body)} if verb == "GET" else {"json": dict(body)}
         try:
-            answer = await self._web.api_call(method, http_verb=verb, **arguments)
+            async with asyncio.timeout(CALL_SECONDS):
+                answer = await self._web.api_call(method, http_verb=verb, **arguments)
         except SlackApiError as error:
             raise _meaning(method, error) from None
         except aiohttp.ClientConnectorError as error:
@@ -159,7 +163,8 @@ class SlackCalls:
             retry_handlers=[],
         )
         try:
-            answer = await hook.send_dict(dict(body))
+            async with asyncio.timeout(CALL_SECONDS):
+                answer = await hook.send_dict(dict(body))
         except aiohttp.ClientConnectorError as error:
             raise _BrokenError(type(error).__name__, written=False) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -173,10 +178,11 @@ class SlackCalls:
         raise ChatError(word[0] if word else f"http-{answer.status_code}")
 
     def _session(self) -> aiohttp.ClientSession:
-        session = self._web.session
-        if session is None or session.closed:
-            session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=CALL_SECONDS))
-        return session
+        given = self._web.session
+        if given is None or given.closed:
+            # Made here and not in the constructor, because it belongs to the running loop.
+            given = self._own_session = aiohttp.ClientSession()
+        return given
 
 
 def _meaning(method: str, error: SlackApiError) -> Exception:
@@ -187,10 +193,11 @@ def _meaning(method: str, error: SlackApiError) -> Exception:
         _raise_if_waiting(response.status_code, response.headers, word)
     except _TooFastError as wait:
         return wait
+    if response.status_code >= SERVER_ERROR:
+        # Slack's own warning: after such an answer a part of the call may have happened.
+        return _BrokenError(f"status {response.status_code}", written=True)
     if word:
         return ChatError(word, _described(method, word, data))
-    if response.status_code >= SERVER_ERROR:
-        return _BrokenError(f"status {response.status_code}", written=True)
     return ChatError(f"http-{response.status_code}", f"{method}: status {response.status_code}")
 
 

@@ -18,8 +18,11 @@ from bot.demo.processes import environment, stand_ins, start, the_bot
 from bot.demo.reading import buttons, thread_text, view_text
 
 USER, CHANNEL = "U_OPERATOR", "C_OPS"
+Message = dict[str, Any]
 FINAL = {"hermes.open", "hermes.create.continue"}
 CONVERSATION = "release-notes"
+ACK_MS = 1000
+"""Slack gives up after three times as long."""
 
 
 class UntrueError(Exception):
@@ -103,9 +106,12 @@ async def _create(stage: Stage, text: str) -> dict[str, Any]:
     before = {message["ts"] for message in await stage.control.messages(CHANNEL)}
     answer = await stage.control.command(USER, CHANNEL, text)
     _check(
-        f"acknowledged in {answer['ack_ms']:.0f} ms", answer["outcome"] == "acked" and answer["ack_ms"] < 1000
+        f"acknowledged in {answer['ack_ms']:.0f} ms",
+        answer["outcome"] == "acked" and answer["ack_ms"] < ACK_MS,
     )
-    final = await stage.control.until("the end of the create", lambda: _new_final(stage, before), seconds=90)
+    final: dict[str, Any] = await stage.control.until(
+        "the end of the create", lambda: _new_final(stage, before), seconds=90
+    )
     thread = await _whole_thread(stage, final)
     _say(thread_text(thread))
     _check("Studio is offered", "hermes.open" in buttons(final))
@@ -164,18 +170,17 @@ def _is_private(call: dict[str, Any]) -> bool:
     return call["method"] in {"views.open", "views.update"}
 
 
-async def _new_final(stage: Stage, before: set[str]) -> dict[str, Any] | None:
-    for message in reversed(await stage.control.messages(CHANNEL)):
-        if message["ts"] not in before and FINAL & set(buttons(message)):
-            return message
-    return None
+async def _new_final(stage: Stage, before: set[str]) -> Message | None:
+    return await _newest(stage, before, FINAL)
 
 
-async def _new_with(stage: Stage, before: set[str], action: str) -> dict[str, Any] | None:
-    for message in await stage.control.messages(CHANNEL):
-        if message["ts"] not in before and action in buttons(message):
-            return message
-    return None
+async def _new_with(stage: Stage, before: set[str], action: str) -> Message | None:
+    return await _newest(stage, before, {action})
+
+
+async def _newest(stage: Stage, before: set[str], actions: set[str]) -> Message | None:
+    new = [message for message in await stage.control.messages(CHANNEL) if message["ts"] not in before]
+    return next((message for message in reversed(new) if actions & set(buttons(message))), None)
 
 
 async def _replied(stage: Stage, ts: str) -> bool:

@@ -46,6 +46,7 @@ class Action(StrEnum):
     STOP = "stop"
     REVEAL = "reveal"
     CANCEL = "cancel"
+    SEED_DEFAULT = "seed-default"
 
 
 NEEDS: dict[Action, Role] = {
@@ -53,6 +54,7 @@ NEEDS: dict[Action, Role] = {
     Action.STOP: Role.OPERATOR,
     Action.REVEAL: Role.OPERATOR,
     Action.CANCEL: Role.OPERATOR,
+    Action.SEED_DEFAULT: Role.ADMIN,
 }
 
 OWNER_OR_APPROVER = frozenset({Action.STOP, Action.REVEAL, Action.CANCEL})

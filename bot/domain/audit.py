@@ -35,6 +35,7 @@ COLUMNS: Final = (
 _TAG: Final = b"hermes-sandbox-bot audit row v1\n"
 _HASHED: Final = tuple(sorted(set(COLUMNS) - {"hash"}))
 _TEXTS: Final = tuple(name for name in COLUMNS if name not in {"seq", "at", "details", "prev_hash", "hash"})
+_VOCABULARY: Final = {"phase": PHASES, "actor_kind": ACTOR_KINDS, "result": RESULTS}
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _UNSTORABLE: Final = dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")
 
@@ -88,7 +89,7 @@ class AuditEvent:
 
     def __post_init__(self) -> None:
         """Refuse at once what the log could not keep; later would be after the act."""
-        for name, allowed in (("phase", PHASES), ("actor_kind", ACTOR_KINDS), ("result", RESULTS)):
+        for name, allowed in _VOCABULARY.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} {getattr(self, name)!r} is none of {', '.join(sorted(allowed))}")
         if not self.actor or not self.action:
@@ -174,7 +175,7 @@ def storable(event: AuditEvent, at: datetime, redactor: Redactor) -> dict[str, s
     columns = {"at": timestamp(at)}
     for name in _TEXTS:
         text: str = getattr(event, name)
-        columns[name] = _clean(redactor.text(text)) if text else ""
+        columns[name] = _clean(redactor.text(text)) if text and name not in _VOCABULARY else text
     columns["details"] = (
         _CANONICAL.encode(_plain(redactor.payload(event.details), "details")) if event.details else "{}"
     )

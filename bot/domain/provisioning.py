@@ -87,13 +87,6 @@ class StepEvent:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The last event: how it ended."""
-
-    outcome: "Outcome[Provisioned]"
-
-
 class Seeding(StrEnum):
     """What seeding found and did."""
 
@@ -157,3 +150,10 @@ class Provisioned:
     """The sandbox was found after its create call had lost its answer."""
     notes: tuple[str, ...] = ()
     """Plain lines a person should know, such as another sandbox on the same workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event: how it ended."""
+
+    outcome: Outcome[Provisioned]

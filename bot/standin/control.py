@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from aiohttp import web
+from yarl import URL
 
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults, UnknownFaultError
@@ -12,6 +13,7 @@ from bot.standin.slack import ImpossibleActionError, SlackStandIn
 from bot.standin.slack.people import Click
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MakePaper = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
@@ -33,6 +35,17 @@ async def one_sentence(request: web.Request, handler: Handler) -> web.StreamResp
         )
 
 
+@web.middleware
+async def loopback_only(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse what a web page elsewhere could send to this port: another Host, or another Origin."""
+    origin = request.headers.get("Origin")
+    if URL(f"http://{request.host}").host not in _LOOPBACK or (
+        origin is not None and origin != f"{request.scheme}://{request.host}"
+    ):
+        return web.json_response({"error": "this address is for programs on this machine only"}, status=403)
+    return await handler(request)
+
+
 class Control:
     """The routes of the control API over the stand-ins."""
 
@@ -46,7 +59,7 @@ class Control:
 
     def application(self) -> web.Application:
         """An aiohttp application with the control API at its root."""
-        application = web.Application(middlewares=[one_sentence])
+        application = web.Application(middlewares=[loopback_only, one_sentence])
         application.add_routes(
             [
                 web.post("/command", self._command),

@@ -125,10 +125,9 @@ def drop_capabilities() -> None:
     """Keep only the capabilities of a root user in a container, for this process and its children."""
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     for number in range(_LAST_CAPABILITY_GUESS + 1):
-        if number not in _KEPT_CAPABILITIES:
-            # EINVAL marks the first number that this kernel does not know.
-            if _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
-                break
+        dropped = number in _KEPT_CAPABILITIES or _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0
+        if not dropped:  # the first number that this kernel does not know
+            break
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     have = effective_capabilities()
     keep = sum(1 << number for number in _KEPT_CAPABILITIES) & have
@@ -184,7 +183,7 @@ def open_socket_in(namespace: int, home: int) -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     finally:
         setns(home, CLONE_NEWNET)
-    made.setblocking(False)
+    made.setblocking(False)  # noqa: FBT003  # the only way to say it
     return made
 
 

@@ -1,3 +1,6 @@
+# pathlib would cost every sandbox a seventh of its boot time.
+# ruff: noqa: PTH102, PTH112, PTH115, PTH211
+
 """The process that holds a node's mount namespace: a private root in which ``/data/shared`` exists.
 
 Started by :mod:`bot.standin.node_space` with one JSON object on standard input:

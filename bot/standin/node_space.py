@@ -17,8 +17,11 @@ import bot
 from bot.standin import kernel
 
 _BOOT_SECONDS = 20.0
+_CODE = Path(bot.__file__).resolve().parents[1]
+# The place of our code comes through standard input: a sandbox can read the command line and the
+# environment of its first process, and the checkout is none of its business.
 _STUB = (
-    "import json,os,sys;code=os.environ.pop('STANDIN_CODE');sys.path.insert(0,code);"
+    "import sys;code=sys.stdin.readline().rstrip();sys.path.insert(0,code);"
     "from bot.standin.{module} import main;sys.path.remove(code);main()"
 )
 
@@ -40,7 +43,7 @@ def boot_argv(module: str) -> list[str]:
 
 def boot_environment() -> dict[str, str]:
     """The whole environment of a boot program: nothing of ours is inherited."""
-    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "STANDIN_CODE": str(Path(bot.__file__).parents[1])}
+    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
 def require_namespaces() -> None:
@@ -57,7 +60,7 @@ async def boot_answer(process: asyncio.subprocess.Process, config: Mapping[str, 
     """Hand ``config`` to a boot program and give its first JSON line. Raises NamespaceError."""
     if process.stdin is None or process.stdout is None:
         raise NamespaceError("the boot program was started without pipes")
-    process.stdin.write(json.dumps(config).encode())
+    process.stdin.write(f"{_CODE}\n{json.dumps(config)}".encode())
     process.stdin.close()
     try:
         line = await asyncio.wait_for(process.stdout.readline(), _BOOT_SECONDS)
@@ -96,12 +99,15 @@ class NodeSpace:
         )
         config = {"shared": str(self.shared.resolve()), "root": self._scratch.name}
         try:
-            answer = await boot_answer(self._holder, config)
-            if "error" in answer:
-                raise NamespaceError(f"node {self.node_id} could not be set up: {answer['error']}")
+            await self._built(self._holder, config)
         except BaseException:
             await self.stop()
             raise
+
+    async def _built(self, holder: asyncio.subprocess.Process, config: Mapping[str, Any]) -> None:
+        answer = await boot_answer(holder, config)
+        if "error" in answer:
+            raise NamespaceError(f"node {self.node_id} could not be set up: {answer['error']}")
 
     async def stop(self) -> None:
         """End the holder. The namespace is gone when the last process in it has ended."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bot.domain.actors import Action, decide
 from bot.domain.audit import AuditRow
+from bot.domain.environment import env_value_problem
 from bot.domain.outcome import Offer, Refused
 from bot.domain.provisioning import CreateRequest
 from bot.domain.rules import NodeRules
@@ -46,6 +47,12 @@ async def admit(request: CreateRequest, deps: Deps) -> Admitted | Refused:
         return _refuse(
             "profile-unknown", f"There is no env profile {request.profile}.", f"Known profiles: {known}."
         )
+    for name, value in request.env.items():
+        problem = env_value_problem(value)
+        if problem:
+            return _refuse(
+                "env-invalid", f"The value of env={name} cannot be used: {problem}", "Give another value."
+            )
     lock = await deps.locks.try_hold(f"home:{request.home}")
     if lock is None:
         return await _busy(request, deps)

@@ -46,7 +46,9 @@ class Workspace:
             assert response.status == 200, await response.text()
             return await response.json()
 
-    async def command(self, text: str, *, user: str = "U_OPERATOR", channel: str = "C_OPS", **more: Any) -> dict[str, Any]:
+    async def command(
+        self, text: str, *, user: str = "U_OPERATOR", channel: str = "C_OPS", **more: Any
+    ) -> dict[str, Any]:
         return await self.post("/command", user=user, channel=channel, text=text, **more)
 
     async def messages(self, channel: str = "C_OPS", **query: str) -> list[dict[str, Any]]:
@@ -60,7 +62,6 @@ class Workspace:
 
 @contextlib.asynccontextmanager
 async def open_workspace(state: Path) -> AsyncIterator[Workspace]:
-    state.mkdir(parents=True, exist_ok=True)
     clock, faults = StandInClock(state / "clock-offset"), Faults()
     slack = SlackStandIn(state=state, clock=clock, faults=faults)
     control = Control(slack=slack, clock=clock, faults=faults)

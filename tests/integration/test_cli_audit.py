@@ -129,8 +129,8 @@ def test_a_list_is_one_line_a_row_newest_first_with_the_zone(database: Path) -> 
 
     newest, older = result.output.splitlines()
     assert newest == (
-        "    20  2026-03-02 07:00:00 UTC  U0ONE (user)  create outcome  failed/disk-low  home=beta  request=r19"
-        "  - =1+1 \\x1b]0;pwned\\x07\\x0anext"
+        "    20  2026-03-02 07:00:00 UTC  U0ONE (user)  create outcome  failed/disk-low  home=beta"
+        "  request=r19  - =1+1 \\x1b]0;pwned\\x07\\x0anext"
     )
     assert older.startswith("    19  2026-03-02 06:00:00 UTC  cli:root (cli)")
 

@@ -89,7 +89,9 @@ async def test_an_ack_after_three_seconds_is_too_late(workspace: Workspace) -> N
         await asyncio.wait_for(acked_late.wait(), 5)
 
     assert answer["outcome"] == "operation_timeout"
-    assert [m["text"] for m in await workspace.messages()] == ['/hermes failed with the error "operation_timeout"']
+    assert [m["text"] for m in await workspace.messages()] == [
+        '/hermes failed with the error "operation_timeout"'
+    ]
 
 
 async def test_a_command_of_a_foreigner_carries_the_other_team(workspace: Workspace) -> None:
@@ -103,7 +105,12 @@ async def test_a_command_of_a_foreigner_carries_the_other_team(workspace: Worksp
 
 @pytest.mark.parametrize(
     ("channel", "name"),
-    [("G_PRIVATE", "privategroup"), ("D_U_OPERATOR", "directmessage"), ("D_PAIR", "directmessage"), ("C_PUBLIC", "public")],
+    [
+        ("G_PRIVATE", "privategroup"),
+        ("D_U_OPERATOR", "directmessage"),
+        ("D_PAIR", "directmessage"),
+        ("C_PUBLIC", "public"),
+    ],
 )
 async def test_a_response_url_works_where_the_app_may_not_post(
     workspace: Workspace, channel: str, name: str
@@ -120,7 +127,9 @@ async def test_a_response_url_works_where_the_app_may_not_post(
 
 
 async def test_a_response_url_ends_after_five_posts(workspace: Workspace) -> None:
-    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url("C_OPS", "U_OPERATOR")
+    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url(
+        "C_OPS", "U_OPERATOR"
+    )
     for number in range(5):
         assert (await workspace.respond(url, text=str(number)))[0] == 200
 
@@ -128,14 +137,18 @@ async def test_a_response_url_ends_after_five_posts(workspace: Workspace) -> Non
 
 
 async def test_a_response_url_ends_after_half_an_hour(workspace: Workspace) -> None:
-    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url("C_OPS", "U_OPERATOR")
+    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url(
+        "C_OPS", "U_OPERATOR"
+    )
     await workspace.post("/clock", advance_s=1801)
 
     assert await workspace.respond(url, text="late") == (404, "expired_url")
 
 
 async def test_a_command_leaves_nothing_that_a_response_could_replace_or_delete(workspace: Workspace) -> None:
-    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url("C_OPS", "U_OPERATOR")
+    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url(
+        "C_OPS", "U_OPERATOR"
+    )
 
     replaced = await workspace.respond(url, text="new", replace_original=True)
     deleted = await workspace.respond(url, delete_original=True)
@@ -145,7 +158,9 @@ async def test_a_command_leaves_nothing_that_a_response_could_replace_or_delete(
 
 
 async def test_a_response_with_blocks_that_slack_refuses_is_refused(workspace: Workspace) -> None:
-    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url("C_OPS", "U_OPERATOR")
+    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url(
+        "C_OPS", "U_OPERATOR"
+    )
 
     status, text = await workspace.respond(url, text="x", blocks=[{"type": "nonsense"}])
 

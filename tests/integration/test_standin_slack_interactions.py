@@ -76,7 +76,8 @@ def form(**more: Any) -> dict[str, Any]:
                     "type": "static_select",
                     "action_id": "pick",
                     "options": [
-                        {"text": {"type": "plain_text", "text": name}, "value": name} for name in ("soft", "hard")
+                        {"text": {"type": "plain_text", "text": name}, "value": name}
+                        for name in ("soft", "hard")
                     ],
                 },
             },
@@ -239,7 +240,10 @@ async def test_a_modal_opens_once_and_gives_back_what_was_typed(
     assert [view["id"] for view in await workspace.get("/views", user="U_OPERATOR")] == [view_id]
 
     answer = await workspace.post(
-        "/submit", user="U_OPERATOR", view_id=view_id, values={"why": {"text": "broken"}, "how": {"pick": "hard"}}
+        "/submit",
+        user="U_OPERATOR",
+        view_id=view_id,
+        values={"why": {"text": "broken"}, "how": {"pick": "hard"}},
     )
 
     body = heard[-1]
@@ -251,7 +255,9 @@ async def test_a_modal_opens_once_and_gives_back_what_was_typed(
     assert await workspace.get("/views", user="U_OPERATOR") == []
 
 
-async def test_a_trigger_expires_after_three_seconds(workspace: Workspace, app: AsyncApp, heard: Heard) -> None:
+async def test_a_trigger_expires_after_three_seconds(
+    workspace: Workspace, app: AsyncApp, heard: Heard
+) -> None:
     trigger_id = await trigger(workspace, heard)
     await workspace.post("/clock", advance_s=3.1)
 
@@ -283,7 +289,11 @@ async def test_the_client_holds_back_what_it_would_not_send(
     ("ack", "titles", "errors"),
     [
         ({"response_action": "errors", "errors": {"why": "Say more"}}, ["Rebuild"], {"why": "Say more"}),
-        ({"response_action": "update", "view": form(title={"type": "plain_text", "text": "Two"})}, ["Two"], None),
+        (
+            {"response_action": "update", "view": form(title={"type": "plain_text", "text": "Two"})},
+            ["Two"],
+            None,
+        ),
         (
             {"response_action": "push", "view": form(title={"type": "plain_text", "text": "Two"})},
             ["Rebuild", "Two"],
@@ -361,7 +371,9 @@ async def test_a_click_in_a_modal_carries_the_view_and_no_message(
     assert not {"channel", "message", "response_url"} & body.keys()
 
 
-async def test_closing_is_told_only_for_views_that_asked(workspace: Workspace, app: AsyncApp, heard: Heard) -> None:
+async def test_closing_is_told_only_for_views_that_asked(
+    workspace: Workspace, app: AsyncApp, heard: Heard
+) -> None:
     await app.client.views_open(trigger_id=await trigger(workspace, heard), view=form(notify_on_close=True))
     told = await workspace.post("/close", user="U_OPERATOR")
     await app.client.views_open(trigger_id=await trigger(workspace, heard), view=form())
@@ -390,7 +402,9 @@ async def test_the_home_tab_opens_is_published_and_is_pressed(
     assert (await workspace.get("/home", user="U_OPERATOR"))["blocks"][0]["block_id"] == "row"
 
 
-async def test_a_mention_in_a_thread_reaches_the_app(workspace: Workspace, app: AsyncApp, heard: Heard) -> None:
+async def test_a_mention_in_a_thread_reaches_the_app(
+    workspace: Workspace, app: AsyncApp, heard: Heard
+) -> None:
     parent = await app.client.chat_postMessage(channel="C_OPS", text="parent")
 
     said = await workspace.post(

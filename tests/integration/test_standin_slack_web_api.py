@@ -12,7 +12,11 @@ from slack_sdk.http_retry.builtin_async_handlers import AsyncConnectionErrorRetr
 from slack_sdk.web.async_client import AsyncWebClient
 
 SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}
-PLAN = {"type": "plan", "title": "Create", "tasks": [{"type": "task_card", "task_id": "1", "title": "Look", "status": "pending"}]}
+PLAN = {
+    "type": "plan",
+    "title": "Create",
+    "tasks": [{"type": "task_card", "task_id": "1", "title": "Look", "status": "pending"}],
+}
 
 
 @pytest.fixture
@@ -40,7 +44,9 @@ async def test_auth_test_names_the_bot_and_its_scopes(client: AsyncWebClient) ->
     assert "chat:write.public" in answer.headers["x-oauth-scopes"].split(",")
 
 
-async def test_each_token_is_good_for_its_own_calls_only(workspace: Workspace, client: AsyncWebClient) -> None:
+async def test_each_token_is_good_for_its_own_calls_only(
+    workspace: Workspace, client: AsyncWebClient
+) -> None:
     secrets = workspace.slack.secrets
     app_client = workspace.client(secrets.app_token)
 
@@ -114,13 +120,17 @@ async def test_who_gets_an_ephemeral_message(
     assert (await refused(call))["error"] == error if error else (await call)["message_ts"]
 
 
-async def test_an_invited_bot_may_post_in_the_private_channel(workspace: Workspace, client: AsyncWebClient) -> None:
+async def test_an_invited_bot_may_post_in_the_private_channel(
+    workspace: Workspace, client: AsyncWebClient
+) -> None:
     await workspace.post("/members", group="G_PRIVATE", add=["U_BOT"])
 
     assert (await client.chat_postMessage(channel="G_PRIVATE", text="hello"))["ok"]
 
 
-async def test_a_thread_hangs_on_its_parent_and_not_on_a_reply(workspace: Workspace, client: AsyncWebClient) -> None:
+async def test_a_thread_hangs_on_its_parent_and_not_on_a_reply(
+    workspace: Workspace, client: AsyncWebClient
+) -> None:
     parent = (await client.chat_postMessage(channel="C_OPS", text="parent"))["ts"]
     reply = (await client.chat_postMessage(channel="C_OPS", text="reply", thread_ts=parent))["ts"]
     await client.chat_postMessage(channel="C_OPS", text="elsewhere")
@@ -138,7 +148,9 @@ async def test_update_takes_blocks_away_unless_they_are_given_again(
 ) -> None:
     ts = (await client.chat_postMessage(channel="C_OPS", text="one", blocks=[SECTION]))["ts"]
 
-    await client.chat_update(channel="C_OPS", ts=ts, metadata={"event_type": "job", "event_payload": {"n": 1}})
+    await client.chat_update(
+        channel="C_OPS", ts=ts, metadata={"event_type": "job", "event_payload": {"n": 1}}
+    )
     kept = (await workspace.messages())[0]
     await client.chat_update(channel="C_OPS", ts=ts, text="two")
     bare = (await workspace.messages())[0]
@@ -306,7 +318,9 @@ async def test_a_view_that_breaks_a_rule_is_refused_and_leaves_the_trigger_usabl
     assert opened["ok"]
 
 
-async def test_the_rate_limit_fault_hits_the_named_method_once(workspace: Workspace, client: AsyncWebClient) -> None:
+async def test_the_rate_limit_fault_hits_the_named_method_once(
+    workspace: Workspace, client: AsyncWebClient
+) -> None:
     await workspace.post(
         "/faults", target="slack", kind="rate-limited", method="chat.postMessage", retry_after=7, times=1
     )
@@ -353,8 +367,12 @@ async def test_a_server_error_is_an_http_500(workspace: Workspace, client: Async
     assert caught.value.response.status_code == 500
 
 
-async def test_the_transcript_holds_every_call_and_no_token(workspace: Workspace, client: AsyncWebClient) -> None:
-    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url("C_OPS", "U_OPERATOR")
+async def test_the_transcript_holds_every_call_and_no_token(
+    workspace: Workspace, client: AsyncWebClient
+) -> None:
+    url = workspace.slack.world.base_url + workspace.slack.world.tickets.new_response_url(
+        "C_OPS", "U_OPERATOR"
+    )
     await client.auth_test()
     await client.chat_postMessage(channel="C_OPS", text="hello")
     await workspace.respond(url, text="answer")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import bot
-from bot.adapters.locks import SharedLocks, open_locks
+from bot.adapters.locks import open_locks
 from bot.domain.locks import LockUnavailableError, advisory_key, lock_file_name
 from bot.ports import Locks
 
@@ -87,7 +87,7 @@ async def test_other_names_do_not_wait(url: str, name: str) -> None:
 
 
 async def test_trying_does_not_wait(url: str, name: str) -> None:
-    locks: Locks = open_locks(url)
+    locks = open_locks(url)
     first = await locks.try_hold(name)
     assert first is not None
 
@@ -207,7 +207,7 @@ async def test_waiting_for_another_process_does_not_stop_the_loop(url: str, name
     assert sorted(gaps)[len(gaps) // 2] < 0.1
 
 
-async def free(locks: SharedLocks, name: str) -> None:
+async def free(locks: Locks, name: str) -> None:
     lock = await locks.try_hold(name)
     assert lock is not None
     await lock.release()

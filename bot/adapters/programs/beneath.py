@@ -36,7 +36,7 @@ def open_root(path: str) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise Refusal("node-program-failed", f"the shared root {path} does not exist on the node") from None
+        raise Refusal("program-failed", f"the directory {path} does not exist") from None
 
 
 def open_dir(parent: int, name: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import sys
 from typing import Any
@@ -26,28 +25,14 @@ from bot.adapters.programs.node_prepare import (
     prepare,
 )
 from bot.adapters.programs.node_seed import seed
+from bot.adapters.programs.shapes import (
+    check_marker,
+    marker_files,
+    marker_text,
+    stored_access,
+)
 
-ACCESS_FILE = "access.json"
-MAX_ACCESS = 4096
 MAX_ARGUMENTS = 1024 * 1024
-
-
-def check_marker(text: Any) -> str:
-    """A marker, checked again here: a file name is made of it."""
-    if not isinstance(text, str) or not re.fullmatch(r"[0-9a-f]{16,64}", text):
-        raise Refusal("unsafe-path", f"{text!r:.80} is not a marker")
-    return text
-
-
-def marker_files(side: str, marker: str) -> tuple[str, str]:
-    """Names of the node's and of the sandbox's file, in the bot's directory of a home or in a workspace."""
-    stem = ("marker-%s" if side == "home" else ".hermes-bot-marker-%s") % marker
-    return stem + ".node", stem + ".guest"
-
-
-def marker_text(author: str, marker: str) -> bytes:
-    """What ``node`` or ``guest`` writes."""
-    return (f"{author} {marker}\n").encode("ascii")
 
 
 def _sides(args: dict[str, Any]) -> list[tuple[str, int]]:
@@ -79,31 +64,13 @@ def collect(args: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def parse_access(data: bytes) -> dict[str, str]:
-    """A stored sign-in, believed only in the shape that the bot writes."""
-    try:
-        parsed = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError):
-        parsed = None
-    if isinstance(parsed, dict):
-        texts = {name: parsed.get(name) for name in ("generation", "token", "username", "password")}
-        shapes = {
-            "token": {"token": r"[0-9a-f]{64}"},
-            "users": {"username": r"[A-Za-z0-9._@-]{1,64}", "password": r"[!-~]{8,128}"},
-        }.get(str(texts["generation"]), {})
-        if shapes and all(re.fullmatch(shape, str(texts[name])) for name, shape in shapes.items()):
-            return {name: str(texts[name]) for name in ("generation", *shapes)}
-    raise Refusal("node-program-failed", f"{ACCESS_FILE} is not what the bot wrote")
-
-
 def read_access(args: dict[str, Any]) -> dict[str, Any]:
     """The stored sign-in of a home."""
     try:
         own = open_dir(open_home(args), BOT_DIRECTORY)
     except FileNotFoundError:
         return {"access": None}
-    data = read_file(own, ACCESS_FILE, MAX_ACCESS)
-    return {"access": None if data is None else parse_access(data)}
+    return {"access": stored_access(own)}
 
 
 def answer(verb: str, args: dict[str, Any]) -> dict[str, Any]:

@@ -17,23 +17,15 @@ from bot.adapters.programs.beneath import (
     make_dir,
     open_dir,
     open_root,
-    read_file,
     remove,
     replace_file,
 )
+from bot.adapters.programs.shapes import ENV_FILE, parse_env, stored_env
 
 HOMES = "hermes-homes"
 WORKSPACES = "hermes-workspaces"
 PUBLIC_SKILLS = "hermes-common-skills"
-ENV_FILE = "studio.env"
-"""One JSON object of names and values. JSON, because a value may hold any quote, blank or ``=``."""
-
-MAX_ENV = 262_144
-MAX_VARIABLES = 1000
-
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
-DENIED = ("BASH_ENV", "ENV", "PATH", "PYTHONPATH", "NODE_PATH", "IFS")
 
 
 def check_id(text: Any) -> str:
@@ -54,37 +46,6 @@ def open_home(args: dict[str, Any]) -> int:
 def open_workspace(args: dict[str, Any]) -> int:
     """The workspace's directory. Raises FileNotFoundError."""
     return open_dir(open_dir(open_root(args["shared_root"]), WORKSPACES), check_id(args["workspace_id"]))
-
-
-def variable_allowed(name: Any, value: Any) -> bool:
-    """Whether Studio may be started with this: a POSIX name that does not decide which programs run."""
-    return (
-        isinstance(name, str)
-        and isinstance(value, str)
-        and VARIABLE.fullmatch(name) is not None
-        and name not in DENIED
-        and not name.startswith(("LD_", "DYLD_"))
-        and "\0" not in value
-    )
-
-
-def parse_env(data: bytes) -> dict[str, str]:
-    """The variables of a stored launch environment. Anything that we would not have written is refused."""
-    try:
-        parsed = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError):
-        parsed = None
-    if not isinstance(parsed, dict) or len(parsed) > MAX_VARIABLES:
-        raise Refusal("node-program-failed", f"{ENV_FILE} is not what the bot wrote")
-    if not all(variable_allowed(name, value) for name, value in parsed.items()):
-        raise Refusal("node-program-failed", f"{ENV_FILE} sets a name that it may not set")
-    return parsed
-
-
-def stored_env(bot_directory: int) -> dict[str, str] | None:
-    """The launch environment of a home; None when there is none."""
-    data = read_file(bot_directory, ENV_FILE, MAX_ENV)
-    return None if data is None else parse_env(data)
 
 
 def free_bytes(fd: int) -> int:
@@ -168,4 +129,4 @@ def error_code(error: OSError) -> str:
         return "not-writable"
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return "unsafe-path"
-    return "node-program-failed"
+    return "program-failed"

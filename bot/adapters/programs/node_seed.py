@@ -54,7 +54,7 @@ def seed(args: dict[str, Any]) -> dict[str, Any]:
     copy.tree(default, home, "", 0)
     copy.file(default, home, CONFIG)
     if not exists(home, CONFIG):
-        raise Refusal("node-program-failed", "config.yaml could not be put in its place")
+        raise Refusal("program-failed", "config.yaml could not be put in its place")
     os.fsync(home)
     _drop_staging(own)
     outcome = "completed" if interrupted else "seeded"
@@ -102,7 +102,7 @@ def _survey(source: int, target: int, depth: int) -> None:
 
 def _entries(directory: int, depth: int) -> list[os.DirEntry[str]]:
     if depth > MAX_DEPTH:
-        raise Refusal("node-program-failed", f"the default home is more than {MAX_DEPTH} directories deep")
+        raise Refusal("program-failed", f"the default home is more than {MAX_DEPTH} directories deep")
     with os.scandir(directory) as listing:
         return sorted(listing, key=lambda entry: entry.name)
 
@@ -135,7 +135,7 @@ class _Copy:
         for entry in _entries(source, depth):
             self._entries += 1
             if self._entries > MAX_ENTRIES:
-                raise Refusal("node-program-failed", f"the default home has more than {MAX_ENTRIES} entries")
+                raise Refusal("program-failed", f"the default home has more than {MAX_ENTRIES} entries")
             if _is_own(entry.name, depth):
                 continue
             here = posixpath.join(path, entry.name)

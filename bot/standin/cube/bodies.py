@@ -13,6 +13,7 @@ _POSIX_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _DENIED_NAMES = frozenset({"BASH_ENV", "ENV", "PATH", "PYTHONPATH", "NODE_PATH", "IFS"})
 _DENIED_PREFIXES = ("LD_", "DYLD_")
 _VALUE_LIMIT = 4096
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _DENY_ALL = "0.0.0.0/0"
 _POLICY_LIMIT = 8192
 _KINDS: dict[type, str] = {bool: "a boolean", int: "i64", str: "a string", dict: "a map", list: "a sequence"}
@@ -85,7 +86,7 @@ def environment(body: dict[str, Any]) -> dict[str, str]:
             raise CubeError(400, f"invalid environment variable name: {name}")
         if len(value) > _VALUE_LIMIT:
             raise CubeError(400, f"environment variable {name} is longer than {_VALUE_LIMIT} bytes")
-        if any(ord(letter) < 32 or ord(letter) == 127 for letter in value):
+        if _CONTROL.search(value):
             raise CubeError(400, f"environment variable {name} contains a control character")
     return wanted
 
@@ -113,7 +114,9 @@ def network(given: dict[str, Any], *, internet: bool) -> dict[str, Any]:
     rules = given.get("rules", [])
     if not isinstance(rules, list):
         raise CubeError(400, "rules must be a list")
-    kept = {key: given[key] for key in ("allowPublicTraffic", "maskRequestHost") if key in given}
+    kept: dict[str, Any] = {
+        key: given[key] for key in ("allowPublicTraffic", "maskRequestHost") if key in given
+    }
     return {"allowOut": allow, "denyOut": deny, "rules": rules, "internet": internet, **kept}
 
 

@@ -40,7 +40,12 @@ class Creation:
     """Creates sandboxes on nodes."""
 
     def __init__(
-        self, machinery: Machinery, nodes: Sequence[NodeSpace], templates: Templates, state: Path, hidden: tuple[str, ...]
+        self,
+        machinery: Machinery,
+        nodes: Sequence[NodeSpace],
+        templates: Templates,
+        state: Path,
+        hidden: tuple[str, ...],
     ) -> None:
         self._machinery = machinery
         self._nodes = {node.node_id: node for node in nodes}
@@ -75,19 +80,24 @@ class Creation:
         )
         return Runtime(boot, self._machinery.freezer, self._machinery.connector)
 
+    async def boot(self, record: Record) -> Runtime:
+        """The booted processes of a record. Raises BootError."""
+        async with self._places:
+            runtime = self.runtime(record)
+            await runtime.boot()
+            return runtime
+
     async def create(self, body: dict[str, Any], lifecycle: Lifecycle) -> Record:
         """Carry out ``POST /sandboxes``. Raises CubeError and leaves nothing then."""
         record = self._record(body)
         self._take_mount_fault(record)
-        async with self._places:
-            runtime = self.runtime(record)
-            try:
-                await runtime.boot()
-            except BaseException as error:
-                await self._discard(record)
-                if isinstance(error, BootError):
-                    raise self._boot_failed(record, error) from error
-                raise
+        try:
+            runtime = await self.boot(record)
+        except BaseException as error:
+            await self._discard(record)
+            if isinstance(error, BootError):
+                raise self._boot_failed(record, error) from error
+            raise
         lifecycle.runtimes[record.sandbox_id] = runtime
         self._machinery.store.add(record)
         self._machinery.store.save(record)
@@ -170,7 +180,9 @@ class Creation:
             raise errors.master(500, 130598, f"select nodes failed: no node in distribution scope {scope}")
         load = dict.fromkeys(self._nodes, 0)
         for record in self._machinery.store:
-            load[record.node_id] = load.get(record.node_id, 0) + (record.state == "running" and not record.paper)
+            load[record.node_id] = load.get(record.node_id, 0) + (
+                record.state == "running" and not record.paper
+            )
         return min(allowed, key=lambda node: load[node.node_id])
 
 

@@ -31,15 +31,14 @@ class Freezer(Protocol):
 class CgroupFreezer:
     """A control group per sandbox below one of our own.
 
-    ``switch`` is the file to write, ``on`` and ``off`` what to write into it, ``settled`` the file
-    that tells, with one of the words ``frozen_word`` in it, that all have stopped.
+    ``unified`` says whether ``base`` is in a version 2 hierarchy.
     """
 
-    def __init__(self, base: Path, *, version: int) -> None:
+    def __init__(self, base: Path, *, unified: bool) -> None:
         self._base = base
-        self._version = version
+        self._unified = unified
         self._switch, self._on, self._off = (
-            ("cgroup.freeze", "1", "0") if version == 2 else ("freezer.state", "FROZEN", "THAWED")
+            ("cgroup.freeze", "1", "0") if unified else ("freezer.state", "FROZEN", "THAWED")
         )
 
     def open(self) -> bool:
@@ -90,7 +89,7 @@ class CgroupFreezer:
             await asyncio.sleep(0.002)
 
     def _is_frozen(self, group: Path) -> bool:
-        if self._version == 2:
+        if self._unified:
             return "frozen 1" in (group / "cgroup.events").read_text()
         return (group / self._switch).read_text().strip() == "FROZEN"
 
@@ -144,7 +143,7 @@ class SignalFreezer:
 
 def _signal_all(first: int, number: signal.Signals) -> None:
     try:
-        namespace = os.readlink(f"/proc/{first}/ns/pid")
+        namespace = str(Path(f"/proc/{first}/ns/pid").readlink())
     except FileNotFoundError:
         return
     told: set[int] = set()
@@ -160,36 +159,36 @@ def _signal_all(first: int, number: signal.Signals) -> None:
 
 def _members(namespace: str) -> list[int]:
     members = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
             with contextlib.suppress(OSError):
-                if os.readlink(f"/proc/{name}/ns/pid") == namespace:
-                    members.append(int(name))
+                if str((process / "ns/pid").readlink()) == namespace:
+                    members.append(int(process.name))
     return members
 
 
 def choose(state: Path) -> CgroupFreezer | SignalFreezer:
     """The best freezer that this machine allows. ``state`` tells installations apart."""
     name = "hermes-standin-" + hashlib.sha256(str(state).encode()).hexdigest()[:12]
-    for version, base in _hierarchies():
-        group = CgroupFreezer(base / name, version=version)
+    for unified, base in _hierarchies():
+        group = CgroupFreezer(base / name, unified=unified)
         if group.open():
             return group
         group.close()
     return SignalFreezer()
 
 
-def _hierarchies() -> list[tuple[int, Path]]:
+def _hierarchies() -> list[tuple[bool, Path]]:
     """Where cgroup v2 and the v1 freezer are mounted, and where in them this process is."""
     own = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         own[controllers] = path.lstrip("/")
-    found: list[tuple[int, Path]] = []
+    found: list[tuple[bool, Path]] = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, point, kind, options = line.split()[:4]
         if kind == "cgroup2" and "" in own:
-            found.insert(0, (2, Path(point) / own[""]))
+            found.insert(0, (True, Path(point) / own[""]))
         elif kind == "cgroup" and "freezer" in options.split(",") and "freezer" in own:
-            found.append((1, Path(point) / own["freezer"]))
+            found.append((False, Path(point) / own["freezer"]))
     return found

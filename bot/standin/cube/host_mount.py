@@ -41,9 +41,13 @@ def parse(platform: Platform, annotation: str) -> list[HostMount]:
         source, target = entry.get("hostPath") or "", entry.get("mountPath") or ""
         prefix = f'"{KEY}" entry[{index}]:'
         if not source.startswith("/"):
-            raise bad_parameters(platform, f"{prefix} hostPath must be an absolute path, got {_quote(source)}")
+            raise bad_parameters(
+                platform, f"{prefix} hostPath must be an absolute path, got {_quote(source)}"
+            )
         if not target.startswith("/"):
-            raise bad_parameters(platform, f"{prefix} mountPath must be an absolute path, got {_quote(target)}")
+            raise bad_parameters(
+                platform, f"{prefix} mountPath must be an absolute path, got {_quote(target)}"
+            )
         if not f"{clean(source)}/".startswith(_ALLOWED_PREFIX):
             said = (
                 f"hostPath must be under one of [{_ALLOWED_PREFIX}], got {_quote(source)}"
@@ -63,16 +67,20 @@ def _entries(platform: Platform, annotation: str) -> list[dict[str, Any]]:
     if parsed is None:
         return []
     if not isinstance(parsed, list):
-        raise _invalid(platform, f"json: cannot unmarshal {_kind(parsed)} into Go value of type []HostDirMount")
+        raise _invalid(
+            platform, f"json: cannot unmarshal {_kind(parsed)} into Go value of type []HostDirMount"
+        )
     for entry in parsed:
         if not isinstance(entry, dict):
-            raise _invalid(platform, f"json: cannot unmarshal {_kind(entry)} into Go value of type HostDirMount")
+            raise _invalid(
+                platform, f"json: cannot unmarshal {_kind(entry)} into Go value of type HostDirMount"
+            )
         for name, kind in (("hostPath", str), ("mountPath", str), ("readOnly", bool)):
             value = entry.get(name)
             if value is not None and not isinstance(value, kind):
                 wanted = "string" if kind is str else "bool"
-                text = f"json: cannot unmarshal {_kind(value)} into Go struct field HostDirMount.{name} of type {wanted}"
-                raise _invalid(platform, text)
+                text = f"json: cannot unmarshal {_kind(value)} into Go struct field HostDirMount.{name}"
+                raise _invalid(platform, f"{text} of type {wanted}")
     return parsed
 
 
@@ -85,7 +93,9 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
     rest = text[error.pos :].lstrip()
     if not rest:
         return "unexpected end of JSON input"
-    after = "after top-level value" if error.msg.startswith("Extra data") else "looking for beginning of value"
+    after = (
+        "after top-level value" if error.msg.startswith("Extra data") else "looking for beginning of value"
+    )
     return f"invalid character {rest[0]!r} {after}"
 
 

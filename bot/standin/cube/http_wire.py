@@ -23,10 +23,10 @@ class Head:
     def parse(cls, raw: bytes) -> "Head":
         """The head that ``raw`` (through the empty line) holds. Raises WireError."""
         lines = raw.split(b"\r\n")
-        parts = lines[0].decode("latin-1").split(" ", 2)
-        if len(parts) == 2 and parts[0].startswith("HTTP/"):
-            parts.append("")
-        if len(parts) != 3:
+        first, _, rest = lines[0].decode("latin-1").partition(" ")
+        second, _, third = rest.partition(" ")
+        # Only a response may leave out its third part, the reason.
+        if not second or not (third or first.startswith("HTTP/")):
             raise WireError("malformed start line")
         headers = []
         for line in lines[1:]:
@@ -36,7 +36,7 @@ class Head:
             if not colon or not _TOKEN.fullmatch(name):
                 raise WireError("malformed header")
             headers.append((name.decode("latin-1"), value.strip().decode("latin-1")))
-        return cls((parts[0], parts[1], parts[2]), headers)
+        return cls((first, second, third), headers)
 
     def get(self, name: str) -> str:
         """The values of a header, joined by commas; empty when absent."""

@@ -39,8 +39,8 @@ def platform(version: str) -> Platform:
     """The rules of ``version``. Raises ValueError for one that is not in ``VERSIONS``."""
     if version not in VERSIONS:
         raise ValueError(f"platform must be one of {', '.join(VERSIONS)}, not {version!r}")
-    at_least = VERSIONS.index(version)
-    six, seven, seven_one = at_least >= 1, at_least >= 2, at_least >= 3
+    reached = VERSIONS[: VERSIONS.index(version) + 1]
+    six, seven, seven_one = "0.6" in reached, "0.7.0" in reached, "0.7.1" in reached
     delete: DeletePaused = "direct" if seven else "resume-first" if six else "refuse"
     return Platform(
         version=version,

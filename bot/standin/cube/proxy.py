@@ -45,7 +45,9 @@ class Proxy:
 
     async def start(self, listener: socket.socket) -> None:
         """Serve on a bound socket."""
-        self._server = await asyncio.start_server(self._accepted, sock=listener, limit=HEAD_LIMIT, backlog=512)
+        self._server = await asyncio.start_server(
+            self._accepted, sock=listener, limit=HEAD_LIMIT, backlog=512
+        )
 
     async def stop(self) -> None:
         """Close the listener and every connection."""
@@ -82,9 +84,7 @@ class Proxy:
     async def _serve(self, client: Client, task: asyncio.Task[None]) -> None:
         try:
             head = Head.parse(await asyncio.wait_for(client.head(), _HEAD_SECONDS))
-            route = route_of(head)
-            if route is None:
-                raise AnswerError(proxy_answers.said(400))
+            route = _required(route_of(head))
             record = self._find(route, head)
         except TimeoutError:
             return
@@ -175,3 +175,9 @@ class Proxy:
                 text = "run_code is not available on this stand-in; use commands.run"
                 raise AnswerError(proxy_answers.unsupported(text)) from None
             raise AnswerError(proxy_answers.page(502)) from None
+
+
+def _required(route: Route | None) -> Route:
+    if route is None:
+        raise AnswerError(proxy_answers.said(400))
+    return route

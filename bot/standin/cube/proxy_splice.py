@@ -114,10 +114,13 @@ class Splice:
             data = await self._client.reader.read(_PIECE)
             if not data:
                 raise ConnectionResetError("the client left in the middle of its body")
-            writer.write(self._body.feed(data))
+            taken = self._body.feed(data)
             if self._body.size > BODY_LIMIT:
                 raise TooLargeError
-            await writer.drain()
+            # An upstream that has answered already may have closed; its answer still counts.
+            with contextlib.suppress(ConnectionError):
+                writer.write(taken)
+                await writer.drain()
         if not self._upgrade:
             # Anything that follows belongs to a next request, which a closing connection never gets
             # to; only the end of the stream matters.
@@ -134,8 +137,8 @@ class Splice:
                 error = sending.exception()
                 if isinstance(error, TooLargeError) and not self._answered:
                     raise error
-                if error is None and not self._upgrade:
-                    raise ConnectionResetError("the client left before the answer was complete")
+                if error is not None or not self._upgrade:
+                    raise ConnectionResetError("the client left before the answer was complete") from error
             await answer
         finally:
             answer.cancel()
@@ -148,7 +151,13 @@ class Splice:
         try:
             head = await self._final_head(reader)
             body = Body.of_response(head, self._method)
-        except (WireError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, ValueError):
+        except (
+            WireError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+            ConnectionError,
+            ValueError,
+        ):
             await self._client.refuse(proxy_answers.page(502))
             return
         self._answered = True

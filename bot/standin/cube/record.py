@@ -90,6 +90,7 @@ class Store:
         self._paper_file = directory / "paper.json"
         self._records: dict[str, Record] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._marked: set[str] = set()
 
     def load(self) -> None:
         """Read what a predecessor has left. A sandbox whose creation or end was cut short is dropped."""
@@ -138,6 +139,20 @@ class Store:
             self.save_paper()
         else:
             _replace(self.home_of(record.sandbox_id) / "record.json", record.to_json())
+
+    def mark(self, record: Record) -> None:
+        """Have a record written by the next ``flush``: for changes too frequent to write each."""
+        self._marked.add(record.sandbox_id)
+
+    def flush(self) -> None:
+        """Write the marked records."""
+        marked, self._marked = self._marked, set()
+        records = [self._records[sandbox_id] for sandbox_id in marked if sandbox_id in self._records]
+        for record in records:
+            if not record.paper:
+                self.save(record)
+        if any(record.paper for record in records):
+            self.save_paper()
 
     def save_paper(self) -> None:
         """Write all paper records."""

@@ -144,7 +144,7 @@ class Runtime:
             raise BootError(str(answer["error"]))
 
     async def connect(self, port: int) -> socket.socket:
-        """A connected socket to a port inside. Raises OSError as connect(2) does."""
+        """Open a TCP connection to a port inside. Raises OSError where that is refused."""
         if self._network is None:
             raise ConnectionRefusedError
         made = await self._connector.open(self._network)

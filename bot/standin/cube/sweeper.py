@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 
 from bot.standin.cube.errors import CubeError
@@ -10,6 +11,8 @@ from bot.standin.cube.lifecycle import Lifecycle, Machinery
 log = logging.getLogger(__name__)
 # Real seconds between looks. A moved clock is noticed within this.
 _INTERVAL_S = 0.2
+# Looks between writing what proxied requests have changed.
+_FLUSH_EVERY = 10
 
 
 class Sweeper:
@@ -35,8 +38,10 @@ class Sweeper:
             await asyncio.gather(*self._expiring.values())
 
     async def _run(self) -> None:
-        while True:
+        for count in itertools.count():
             self._look()
+            if count % _FLUSH_EVERY == 0:
+                self._machinery.store.flush()
             await asyncio.sleep(_INTERVAL_S)
 
     def _look(self) -> None:

@@ -1,6 +1,6 @@
 """Templates: directories with ``template.json`` and ``rootfs/``, read anew at every look."""
 
-import datetime
+import datetime as dt
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +68,9 @@ class Templates:
         """Every template, by directory name. One that cannot be read is listed as FAILED."""
         if not self._directory.is_dir():
             return []
-        return [_read(path) for path in sorted(self._directory.iterdir()) if (path / "template.json").is_file()]
+        return [
+            _read(path) for path in sorted(self._directory.iterdir()) if (path / "template.json").is_file()
+        ]
 
     def find(self, wanted: str) -> Template | None:
         """The template with this id or alias."""
@@ -100,5 +102,5 @@ def _read(directory: Path) -> Template:
 
 def timestamp(seconds: float) -> str:
     """Seconds since the epoch as CubeAPI writes them, with nine digits after the point."""
-    moment = datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC)
+    moment = dt.datetime.fromtimestamp(seconds, tz=dt.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "000Z"

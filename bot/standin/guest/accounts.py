@@ -1,3 +1,6 @@
+# pathlib would cost every sandbox a seventh of its boot time.
+# ruff: noqa: PTH102, PTH112, PTH118, PTH120
+
 """Whose name a request is carried out in."""
 
 import base64
@@ -34,9 +37,7 @@ def resolve(path: str, account: pwd.struct_passwd) -> str:
     """An absolute path; a relative one, or one with ``~``, starts at the account's home."""
     if path in {"", "~"}:
         return account.pw_dir
-    if path.startswith("~/"):
-        path = path[2:]
-    return os.path.normpath(os.path.join(account.pw_dir, path))
+    return os.path.normpath(os.path.join(account.pw_dir, path.removeprefix("~/")))
 
 
 def make_parents(path: str, account: pwd.struct_passwd) -> None:

@@ -1,3 +1,6 @@
+# pathlib would cost every sandbox a seventh of its boot time.
+# ruff: noqa: PTH112
+
 """The processes that the agent has started, and those that it inherits as the first process."""
 
 import base64

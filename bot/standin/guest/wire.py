@@ -15,6 +15,7 @@ HEAD_LIMIT = 64 * 1024
 FRAME_LIMIT = 64 * 1024 * 1024
 _PIECE = 64 * 1024
 END_STREAM = 0x02
+_COMPRESSED = 0x01
 STREAM_TYPE = "application/connect+json"
 UNARY_TYPE = "application/json"
 
@@ -33,6 +34,8 @@ _REASONS = {
     504: "Gateway Timeout",
     507: "Insufficient Storage",
 }
+_NO_CONTENT = 204
+_ENVELOPE = struct.Struct(">BI")
 # The HTTP status that goes with a Connect error code (connectrpc.com, protocol reference).
 _CONNECT_STATUS = {
     "invalid_argument": 400,
@@ -149,9 +152,7 @@ class Request:
         """The one JSON message of an RPC, enveloped or not. Raises RpcError."""
         body = self.body()
         if self.content_type() == STREAM_TYPE:
-            if len(body) < 5 or len(body) < 5 + struct.unpack(">I", body[1:5])[0]:
-                raise RpcError("invalid_argument", "protocol error: incomplete envelope")
-            body = body[5 : 5 + struct.unpack(">I", body[1:5])[0]]
+            body = _unwrapped(body)
         try:
             parsed = json.loads(body or b"{}")
         except ValueError as error:
@@ -159,6 +160,17 @@ class Request:
         if not isinstance(parsed, dict):
             raise RpcError("invalid_argument", "unmarshal message: a JSON object is needed")
         return parsed
+
+
+def _unwrapped(body: bytes) -> bytes:
+    """The message of the first envelope. Raises RpcError for a broken or compressed one."""
+    if len(body) >= _ENVELOPE.size:
+        flags, size = _ENVELOPE.unpack_from(body)
+        if flags & _COMPRESSED:
+            raise RpcError("internal", "protocol error: compressed message without compression agreed on")
+        if _ENVELOPE.size + size <= len(body) and size <= FRAME_LIMIT:
+            return body[_ENVELOPE.size : _ENVELOPE.size + size]
+    raise RpcError("invalid_argument", "protocol error: incomplete envelope")
 
 
 class Answer:
@@ -182,10 +194,11 @@ class Answer:
     def whole(self, status: int, body: bytes, content_type: str, **headers: str) -> None:
         """A complete answer."""
         named = {name.replace("_", "-").title(): value for name, value in headers.items()}
-        if status != 204:
+        has_body = status != _NO_CONTENT
+        if has_body:
             named = {"Content-Type": content_type, "Content-Length": str(len(body)), **named}
         self.head(status, named)
-        if body and status != 204:
+        if body and has_body:
             self.raw(body)
 
     def json(self, status: int, value: Any, **headers: str) -> None:
@@ -199,7 +212,7 @@ class Answer:
     def frame(self, value: Any, flags: int = 0) -> None:
         """One envelope, uncompressed."""
         data = json.dumps(value, separators=(",", ":")).encode()
-        envelope = struct.pack(">BI", flags, len(data)) + data
+        envelope = _ENVELOPE.pack(flags, len(data)) + data
         self.raw(b"%x\r\n%b\r\n" % (len(envelope), envelope))
 
     def end_stream(self, error: RpcError | None = None) -> None:

@@ -1,0 +1,82 @@
+"""In the sandbox: what the agent and the databases of the home say of themselves."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import stat
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+MAX_DATABASES = 20
+MAX_DATABASE_BYTES = 1024 * 1024 * 1024
+CHECK_SECONDS = 20.0
+PROGRESS_STEPS = 20_000
+LAST_WITHOUT_GUARD = (0, 19)
+
+
+def version_of(text: str) -> str:
+    """The number in ``Hermes Agent v0.19.0 (2026.7.20)`` or ``v0.6.23``; empty when there is none."""
+    found = re.search(r"\bv?([0-9]+(?:\.[0-9]+)+)", text)
+    return found.group(1) if found else ""
+
+
+def lacks_wal_guard(version: str) -> bool:
+    """Whether an agent switches WAL on without looking at the file system. One that does not say, does."""
+    numbers = tuple(int(part) for part in version_of(version).split(".")[:2] if part)
+    return not numbers or numbers <= LAST_WITHOUT_GUARD
+
+
+def databases(home: str) -> list[str]:
+    """The databases of a home, ``state.db`` first: paths relative to it, regular files only."""
+    names = [path.name for path in Path(home).iterdir() if path.suffix == ".db"] + ["cron/executions.db"]
+    found = []
+    for name in sorted(names, key=lambda name: (name != "state.db", name)):
+        try:
+            mode = Path(home, name).lstat().st_mode
+        except OSError:
+            continue
+        if stat.S_ISREG(mode):
+            found.append(name)
+    return found[:MAX_DATABASES]
+
+
+def database_facts(home: str) -> dict[str, Any]:
+    """Result of ``quick_check`` over the databases, read-only, and the journal mode of ``state.db``."""
+    notes: list[str] = []
+    verdicts = []
+    journal_mode = ""
+    deadline = time.monotonic() + CHECK_SECONDS
+    for name in databases(home):
+        path = Path(home, name)
+        if path.stat().st_size > MAX_DATABASE_BYTES:
+            notes.append(f"{name} is too large to be checked here")
+            continue
+        verdict, mode, note = _check(path, deadline)
+        verdicts.append(verdict)
+        journal_mode = mode if name == "state.db" else journal_mode
+        if note:
+            notes.append(f"{name}: {note}")
+    known = [verdict for verdict in verdicts if verdict is not None]
+    return {"journal_mode": journal_mode, "ok": all(known) if known else None, "notes": notes}
+
+
+def _check(path: Path, deadline: float) -> tuple[bool | None, str, str]:
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=5.0)
+    except sqlite3.Error as error:
+        return None, "", f"could not be opened ({error})"
+    try:
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, PROGRESS_STEPS)
+        mode = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+        rows = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+    except sqlite3.OperationalError as error:
+        # Locked, interrupted, or not readable at this moment: nothing is known of its contents.
+        return None, "", f"could not be checked ({error})"
+    except sqlite3.DatabaseError as error:
+        return False, "", str(error)
+    finally:
+        connection.close()
+    return (True, mode, "") if rows == ["ok"] else (False, mode, "; ".join(rows)[:300])

@@ -1,0 +1,3 @@
+from bot.standin.cube.server import CubeStandIn
+
+__all__ = ["CubeStandIn"]

@@ -1,0 +1,117 @@
+"""Making the default home of a node from a template: the one thing a fresh node lacks.
+
+A short-lived sandbox of the template copies its preinstalled ``/root/.hermes`` into a new directory of
+the node; only when that is complete does it become ``hermes-homes/default``. An existing default home
+is never touched.
+"""
+
+import shlex
+from dataclasses import dataclass
+
+from bot.domain.actors import Action, Actor
+from bot.domain.errors import DomainError, GuestError, NodeError
+from bot.domain.explanations import code_of, sentences
+from bot.domain.outcome import Done, Failed, Outcome, Refused
+from bot.domain.sandbox import REQUEST_KEY, CreateSpec, Mount
+from bot.ports import CommandResult, Node
+from bot.usecases.deps import Deps
+from bot.usecases.journal import Journal
+
+GUEST_TARGET = "/default-home"
+COPY = (
+    f"test -f /root/.hermes/config.yaml && cp -a /root/.hermes/. {GUEST_TARGET}/"
+    f" && find {GUEST_TARGET} -type f | wc -l"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultHome:
+    """What was made."""
+
+    node: str
+    path: str
+    files: int
+
+
+async def make_default_home(template: str, node_id: str, actor: Actor, deps: Deps) -> Outcome[DefaultHome]:
+    """Fill ``hermes-homes/default`` of a node from what the template holds at ``/root/.hermes``."""
+    rules = deps.rules.node(node_id)
+    if rules is None:
+        known = ", ".join(node.id for node in deps.rules.nodes)
+        return _refused("node-unknown", f"There is no node {node_id}.", f"Known nodes: {known}.")
+    node = deps.nodes[node_id]
+    final = f"{rules.shared_root}/hermes-homes/default"
+    incoming = f"{rules.shared_root}/hermes-homes/.default-incoming"
+    try:
+        if (await node.run(f"test -e {shlex.quote(final)}")).exit_code == 0:
+            return _refused(
+                "default-home-exists",
+                f"{final} exists already.",
+                "Nothing to do; move it away first to replace it.",
+            )
+        journal = Journal(
+            log=deps.log, request_id=deps.ids.request_id(), action=Action.SEED_DEFAULT, actor=actor
+        )
+        await journal.write("intent", node=node_id, details={"template": template})
+        outcome = await _fill(template, rules.cube_node, node, incoming, final, journal.request_id, deps)
+    except DomainError as error:
+        what, todo = sentences(error)
+        return Failed(
+            code=code_of(error), what=what, safe="No home in use was touched.", todo=todo, detail=str(error)
+        )
+    await journal.close(outcome, node=node_id)
+    return outcome
+
+
+async def _fill(
+    template: str, cube_node: str, node: Node, incoming: str, final: str, request_id: str, deps: Deps
+) -> Outcome[DefaultHome]:
+    await _on_node(node, f"rm -rf {shlex.quote(incoming)} && mkdir -p -m 0700 {shlex.quote(incoming)}")
+    view = await deps.cube.create(
+        CreateSpec(
+            template=template,
+            timeout=300,
+            mounts=(Mount(incoming, GUEST_TARGET),),
+            labels={REQUEST_KEY: request_id},
+            scope=(cube_node,) if cube_node else (),
+        )
+    )
+    try:
+        copied = await _copy(view.sandbox_id, deps)
+    finally:
+        await deps.cube.kill(view.sandbox_id)
+    if copied.exit_code != 0:
+        return Failed(
+            code="template-without-home",
+            what=f"Template {template} holds no /root/.hermes/config.yaml to copy.",
+            safe="No home in use was touched; the sandbox that looked was removed.",
+            todo="Build a template with a preinstalled Hermes home, or choose another with --template.",
+            detail=copied.stderr[-500:],
+        )
+    await _on_node(
+        node,
+        f"mv -T -n {shlex.quote(incoming)} {shlex.quote(final)} && test -f {shlex.quote(final)}/config.yaml",
+    )
+    return Done(
+        "default-home-made", DefaultHome(node=node.node_id, path=final, files=int(copied.stdout.split()[-1]))
+    )
+
+
+async def _copy(sandbox_id: str, deps: Deps) -> CommandResult:
+    clock = deps.clock
+    began = clock.monotonic()
+    while not await deps.guest.answers(sandbox_id):
+        if clock.monotonic() - began > deps.rules.deadlines.data_plane:
+            raise GuestError("guest-timeout", "the sandbox that should copy the home does not answer")
+        await clock.sleep(0.2)
+    return await deps.cube.run(sandbox_id, COPY, deadline=deps.rules.deadlines.guest)
+
+
+async def _on_node(node: Node, command: str) -> None:
+    result = await node.run(command)
+    if result.exit_code != 0:
+        raise NodeError("node-program-failed", result.stderr[-500:] or f"exit code {result.exit_code}")
+
+
+def _refused(code: str, what: str, todo: str) -> Refused:
+    return Refused(code=code, what=what, safe="Nothing was changed.", todo=todo)
