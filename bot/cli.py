@@ -131,7 +131,9 @@ async def _open_log(url: str | None) -> Any:
     from bot.adapters.redaction import Redactor  # noqa: PLC0415
     from bot.adapters.system import SystemClock  # noqa: PLC0415
 
-    return await open_audit_log(url or database_url(), now=SystemClock(None).now, redactor=Redactor())
+    return await open_audit_log(
+        url or database_url(), now=SystemClock(None).now, redactor=Redactor(), read_only=True
+    )
 
 
 def _mount_audit() -> None:

@@ -50,5 +50,5 @@ def configure(style: Literal["json", "console"], redactor: Redactor, level: int 
     root.setLevel(level)
     for name in QUIET:
         logging.getLogger(name).setLevel(max(level, logging.INFO))
-    for name in ("httpx", "asyncssh", "aiohttp.access"):
+    for name in ("httpx", "asyncssh", "aiohttp.access", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)

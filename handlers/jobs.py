@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -96,6 +97,11 @@ class Jobs:
         """How many jobs of the lane have not begun."""
         return len(self._lanes[lane].waiting)
 
+    async def idle(self) -> None:
+        """Wait until nothing runs and nothing waits."""
+        while tasks := self._tasks():
+            await asyncio.wait(tasks)
+
     async def drain(self, grace: float) -> list[str]:
         """Stop taking jobs, give the running ones ``grace`` seconds, end the rest; gives the names of those.
 
@@ -103,13 +109,12 @@ class Jobs:
         A job that is ended here is one that the next start finds interrupted.
         """
         self._closing = True
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + grace
         unbegun = self._lanes[Lane.LONG].waiting
         while unbegun:
             self._apologise(unbegun.popleft(), CLOSING)
-        while (tasks := self._tasks()) and loop.time() < deadline:
-            await asyncio.wait(tasks, timeout=deadline - loop.time(), return_when=asyncio.FIRST_COMPLETED)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self.idle()
         left = [job.name for lane in self._lanes.values() for job in (*lane.running.values(), *lane.waiting)]
         for lane in self._lanes.values():
             lane.waiting.clear()

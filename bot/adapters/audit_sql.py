@@ -48,6 +48,7 @@ class SqlAuditLog:
         self._writer = writer
         self._now = now
         self._redactor = redactor
+        self._closed = False
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="audit-reader")
 
     async def append(self, event: AuditEvent) -> AuditRow:
@@ -154,6 +155,7 @@ class SqlAuditLog:
 
     async def close(self) -> None:
         """Write what was handed over, then close every connection. Harmless when repeated."""
+        self._closed = True
         if self._writer is not None:
             await self._writer.stop()
         await asyncio.to_thread(self._threads.shutdown)
@@ -181,6 +183,8 @@ class SqlAuditLog:
             except SQLAlchemyError as error:
                 raise AuditUnavailableError(f"the audit log cannot be read: {plain_reason(error)}") from error
 
+        if self._closed:
+            raise AuditUnavailableError("the audit log is closed")
         return await asyncio.get_running_loop().run_in_executor(self._threads, answer)
 
 

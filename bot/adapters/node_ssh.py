@@ -14,7 +14,7 @@ from typing import Any
 
 import asyncssh
 
-from bot.adapters.programs.assemble import program
+from bot.adapters.programs.assemble import NODE_FILES, NODE_VERBS, program
 from bot.domain.errors import NodeError
 from bot.domain.provisioning import Generation, Seeding
 from bot.domain.rules import Deadlines
@@ -69,9 +69,7 @@ class SshNode:
         self._connection: asyncssh.SSHClientConnection | None = None
         self._connecting = asyncio.Lock()
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._program = "python3 -I -c " + shlex.quote(
-            program("beneath", "shapes", "node_prepare", "node_seed", "node_answers")
-        )
+        self._program = "python3 -I -c " + shlex.quote(program(NODE_FILES, NODE_VERBS))
 
     @property
     def node_id(self) -> str:

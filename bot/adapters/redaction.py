@@ -52,7 +52,7 @@ class Redactor:
 
         ``reveal``: known secrets of six characters or more that may pass in this one payload.
         """
-        allowed = frozenset(secret for secret in reveal if secret in self._known)
+        allowed = frozenset(secret.strip() for secret in reveal if secret in self._known)
         return cast("T", self._value(value, allowed, names=True))
 
     def _value(self, value: object, reveal: frozenset[str], *, names: bool) -> object:
@@ -89,7 +89,7 @@ class Redactor:
         return result
 
     def _under_secret_name(self, value: object, reveal: frozenset[str]) -> object:
-        if value is None or (isinstance(value, str) and (value in reveal or nothing_to_hide(value))):
+        if value is None or (isinstance(value, str) and (value.strip() in reveal or nothing_to_hide(value))):
             return value
         return MARKER
 

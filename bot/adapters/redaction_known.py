@@ -63,7 +63,7 @@ class KnownSecrets:
         with self._lock:
             written: list[str] = []
             for secret in wanted - self._secrets:
-                for form in _forms(secret):
+                for form in _forms(secret):  # all of them stand for the secret without blanks around it
                     if form.written in self._marker:
                         continue  # hiding the marker would add another marker, for ever
                     beginning = form.written[:MIN_LENGTH]
@@ -116,7 +116,7 @@ def _forms(secret: str) -> Iterator[_Form]:
     plain |= {blanks_for_plus(each) for each in plain}
     for written in plain:
         if len(written) >= MIN_LENGTH:
-            yield _Form(written, secret)
+            yield _Form(written, secret.strip())
     if len(secret) >= MIN_LENGTH:
         yield from _base64_forms(secret)
 
@@ -130,4 +130,4 @@ def _base64_forms(secret: str) -> Iterator[_Form]:
         trail = (offset + len(raw)) * 8 % 6 != 0
         core = encoded[first:last]
         for written in {core, core.replace("+", "-").replace("/", "_"), blanks_for_plus(core)}:
-            yield _Form(written, secret, lead=offset > 0, trail=trail, padded=True)
+            yield _Form(written, secret.strip(), lead=offset > 0, trail=trail, padded=True)

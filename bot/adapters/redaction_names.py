@@ -31,6 +31,7 @@ _NUMBER_OR_WORD = re.compile(r"(?:-?\d[\d.eE+-]*+|true|false|null|None|True|Fals
 _SCHEME = re.compile(r"(?:bearer|basic|digest|token|apikey|negotiate)[ \t]++(?=\S)", re.IGNORECASE)
 _ASSIGNMENT = re.compile(r"[A-Za-z0-9_.\-]++=")
 _MORE_PAIRS = re.compile(r"[A-Za-z0-9_.\-][:\uff1a](?:\s|$)|[,;\uff0c\uff1b]\s*[A-Za-z0-9_.\-]++=")
+_ANNOTATION = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]| ]{0,80}?=[ \t]*+(?=[\"'])")
 _BLOCK = re.compile(r"(?:[!&][^\s,]*+[ \t]++)*+[|>][+\-0-9]{0,2}[ \t]*+(?:#[^\r\n\\]*+)?(?=[\r\n]|\\++[nr])")
 _COMMENT = re.compile(r"[ \t]+#")
 _LINE_BEGINNING = re.compile(r"(?:^|[\r\n]|\\[nr])(?P<indent>[ \t]*+(?:[-?#][ \t]++)*+)\Z")
@@ -144,7 +145,8 @@ class _Names:
             return self._block(block.end(), line_key, within)
         if named.separator in " \t" and text.startswith("--", start):
             return None  # the flag has no value, another one follows
-        if opener := _OPENER.match(text, start):
+        annotation = _ANNOTATION.match(text, start) if named.separator == ":" else None  # token: str = "v"
+        if opener := _OPENER.match(text, annotation.end() if annotation else start):
             return self._quoted(named, opener, within)
         if encoded := _ENCODED_QUOTE.match(text, start):
             return _Hidden(encoded.start("value"), encoded.end("value"))

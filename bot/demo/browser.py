@@ -25,7 +25,7 @@ class Studio:
         """The texts of a conversation, oldest first."""
         found = await self._call(9000, "GET", f"/api/sessions/{conversation}/messages")
         messages = found["messages"] if isinstance(found, dict) else found
-        return [message["text"] for message in messages]
+        return [f"{message['role']}: {message['content']}" for message in messages]
 
     async def write_file(self, path: str, text: str) -> None:
         """A file inside the sandbox, through Cube's command service."""
@@ -67,10 +67,13 @@ def sign_in_of(view: dict[str, Any]) -> tuple[str, str, str, str]:
     texts = "\n".join(_strings(view))
     address = re.search(r"https?://9000-[0-9a-f]+\.[^\s\"|>`]+", texts)
     token = re.search(r"[?&]token=([0-9a-f]{64})", texts)
-    codes = re.findall(r"`([^`\s]+)`", texts)
-    signs = [code for code in codes if not code.startswith("http")]
-    username, password = [*signs, "", ""][:2]
-    return address[0] if address else "", username, password, token[1] if token else ""
+    username, password = (re.search(rf"\*{label}\*\n`([^`]+)`", texts) for label in ("User name", "Password"))
+    return (
+        address[0] if address else "",
+        username[1] if username else "",
+        password[1] if password else "",
+        token[1] if token else "",
+    )
 
 
 async def _revealed(control: Control, user: str) -> dict[str, Any] | None:

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiohttp import web
-from yarl import URL
 
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults, UnknownFaultError
@@ -39,7 +39,7 @@ async def one_sentence(request: web.Request, handler: Handler) -> web.StreamResp
 async def loopback_only(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse what a web page elsewhere could send to this port: another Host, or another Origin."""
     origin = request.headers.get("Origin")
-    if URL(f"http://{request.host}").host not in _LOOPBACK or (
+    if urlsplit(f"//{request.host}").hostname not in _LOOPBACK or (
         origin is not None and origin != f"{request.scheme}://{request.host}"
     ):
         return web.json_response({"error": "this address is for programs on this machine only"}, status=403)
@@ -147,7 +147,7 @@ class Control:
     async def _members(self, request: web.Request) -> web.Response:
         body = await _body(request)
         members = self._slack.change_members(
-            _text(body, "group"), add=body.get("add") or [], remove=body.get("remove") or []
+            _text(body, "group"), add=_names(body, "add"), remove=_names(body, "remove")
         )
         return web.json_response({"members": members})
 
@@ -232,6 +232,13 @@ def _text(body: Mapping[str, Any], name: str, *, default: str | None = None) -> 
 
 def _optional(body: Mapping[str, Any], name: str) -> str | None:
     return None if body.get(name) is None else _text(body, name)
+
+
+def _names(body: Mapping[str, Any], name: str) -> list[str]:
+    value = body.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ImpossibleActionError(f'{name} must be a list of user ids, for example {{"{name}": ["U_BOT"]}}')
+    return value
 
 
 def _query(request: web.Request, name: str) -> str:

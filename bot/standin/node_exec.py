@@ -45,7 +45,7 @@ mkdir /mnt/upper /mnt/work
 mount -t overlay -o lowerdir=/data/shared,upperdir=/mnt/upper,workdir=/mnt/work full /data/shared
 cat /dev/zero >/mnt/filler 2>/dev/null || true
 n=0
-while : 2>/dev/null >"/mnt/none-$n"; do n=$((n + 1)); done
+while true 2>/dev/null >"/mnt/none-$n"; do n=$((n + 1)); done
 umount -l /mnt
 exec "$@"
 """,

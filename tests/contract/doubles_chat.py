@@ -58,6 +58,8 @@ class MemoryChat(Failing):
     clock: ManualClock = field(default_factory=ManualClock)
     messages: list[Kept] = field(default_factory=list)
     views: dict[str, dict[str, Any]] = field(default_factory=dict)
+    view_of: dict[str, str] = field(default_factory=dict)
+    """The latest view id by user."""
     homes: dict[str, dict[str, Any]] = field(default_factory=dict)
     groups: dict[str, frozenset[str]] = field(
         default_factory=lambda: {"S_APPROVERS": frozenset({"U_APPROVER"})}
@@ -123,6 +125,7 @@ class MemoryChat(Failing):
                 raise ChatError("expired_trigger_id")
             trigger.uses = 1
             view_id = f"V{next(self._numbers)}"
+            self.view_of[trigger.user] = view_id
             self.views[view_id] = self.redactor.payload(dict(view))
         return view_id
 
@@ -144,10 +147,10 @@ class MemoryChat(Failing):
                 raise ChatError("no_such_subteam")
             return self.groups[group_id]
 
-    def trigger(self) -> str:
+    def trigger(self, user: str) -> str:
         """A fresh trigger id."""
         name = f"{next(self._numbers)}.1.ab"
-        self._triggers[name] = _Ticket(self.clock.monotonic())
+        self._triggers[name] = _Ticket(self.clock.monotonic(), user=user)
         return name
 
     def response_url(self, channel: str, user: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 from contract.doubles_audit import MemoryAuditLog
@@ -39,7 +39,7 @@ class Masking:
         return text.replace("hunter2", "[redacted]")
 
     def payload(self, value: T) -> T:
-        return self._masked(value)
+        return cast("T", self._masked(value))
 
     def _masked(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -91,7 +91,7 @@ def psql(url: str, statement: str) -> None:
     import psycopg  # noqa: PLC0415 - only where PostgreSQL is tested
 
     with psycopg.connect(url.replace("+psycopg", "", 1), autocommit=True) as connection:
-        connection.execute(statement)  # type: ignore[call-overload]  # our own schema's name
+        connection.execute(statement)
 
 
 @pytest.fixture

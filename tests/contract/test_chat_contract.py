@@ -75,13 +75,14 @@ class InMemory:
         return shown
 
     def views(self, user: str) -> list[dict[str, Any]]:
-        return [*self.chat.views.values()]
+        view_id = self.chat.view_of.get(user)
+        return [self.chat.views[view_id]] if view_id else []
 
     def home(self, user: str) -> dict[str, Any] | None:
         return self.chat.homes.get(user)
 
     def trigger(self, user: str) -> str:
-        return self.chat.trigger()
+        return self.chat.trigger(user)
 
     def response_url(self, channel: str, user: str) -> str:
         return self.chat.response_url(channel, user)

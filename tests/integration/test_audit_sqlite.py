@@ -224,6 +224,16 @@ async def test_a_full_disk_refuses_all_of_a_group_and_leaves_a_valid_chain(path:
     await log.close()
 
 
+async def test_a_closed_log_is_not_read_either(path: Path) -> None:
+    log = await opened(path)
+
+    await log.close()
+    await log.close()
+
+    with pytest.raises(AuditUnavailableError, match="closed"):
+        await log.head()
+
+
 async def test_a_caller_who_leaves_takes_nobody_with_him(log: SqlAuditLog) -> None:
     tasks = [asyncio.ensure_future(log.append(event(number))) for number in range(10)]
     await asyncio.sleep(0)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from integration.standin_slack_kit import Workspace, connected, hears_everything, open_workspace, until
 from pydantic import TypeAdapter
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_events import SlashCommandPayload
 
@@ -205,3 +206,21 @@ async def test_tokens_messages_and_port_survive_a_restart(tmp_path: Path) -> Non
 
         assert (after.slack.api_url, after.slack.secrets) == (url, credentials)
         assert [message["text"] for message in await after.messages()] == ["two"]
+
+
+async def test_a_running_app_comes_back_to_a_restarted_stand_in(tmp_path: Path) -> None:
+    heard: list[dict[str, Any]] = []
+    async with open_workspace(tmp_path) as before:
+        app = AsyncApp(client=before.client())
+        hears_everything(app, heard)
+        handler = AsyncSocketModeHandler(app, before.slack.secrets.app_token, ping_interval=1)
+        await handler.connect_async()
+        await before.command("one")
+
+    async with open_workspace(tmp_path) as after:
+        await until(lambda: after.slack.world.sockets.connected == 1, within_s=20)
+        answer = await after.command("two")
+
+    await handler.close_async()
+    assert answer["outcome"] == "acked"
+    assert [body["text"] for body in heard] == ["one", "two"]

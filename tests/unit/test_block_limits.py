@@ -1,12 +1,15 @@
 """The stand-in's own Block Kit tables: every limit from both sides, and against slack_sdk's numbers."""
 
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from slack_sdk.models import blocks as sdk
 from slack_sdk.models.views import View
 
-from bot.standin.slack.block_shapes import BLOCKS, VIEWS
+from bot.standin.slack.block_shapes import BLOCKS, SHAPES, VIEWS
 from bot.standin.slack.block_spec import BLOCKS_PER_SURFACE, ELEMENTS, Many, Shape, Str, Text
 from bot.standin.slack.blocks import check_message_blocks, check_view
 from bot.standin.slack.errors import SlackError
@@ -248,9 +251,10 @@ def test_a_message_holds_fifty_blocks() -> None:
 
 
 def test_a_block_id_stands_once_in_a_message() -> None:
-    assert pointers([section(block_id="a"), section(block_id="b"), section(block_id="a")]) == [
-        "/blocks/2/block_id"
-    ]
+    container = {"type": "container", "title": plain(), "child_blocks": [section(block_id="a")]}
+
+    assert pointers([section(block_id="a"), section(block_id="a")]) == ["/blocks/1/block_id"]
+    assert pointers([section(block_id="a"), container]) == ["/blocks/1/child_blocks/0/block_id"]
 
 
 def test_markdown_counts_over_all_blocks() -> None:
@@ -328,6 +332,34 @@ def test_a_home_tab_takes_a_hundred_blocks_and_no_submit() -> None:
 
     assert "submit" in view_messages({**home, "submit": plain()}, "home")[0]
     assert "must be one of: home" in view_messages(modal(section()), "home")[0]
+
+
+def _json_like() -> st.SearchStrategy[Any]:
+    """Blocks that are right in places: known types and keys, and anything below them."""
+    names = st.sampled_from([*SHAPES, "bogus"])
+    keys = st.sampled_from(
+        sorted({"block_id", *(k for s in SHAPES.values() for k in (*s.required, *s.optional))})
+    )
+    leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | names
+    return st.recursive(
+        leaves,
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.builds(
+                lambda kind, rest: {**rest, "type": kind},
+                names | inner,
+                st.dictionaries(keys, inner, max_size=4),
+            )
+        ),
+        max_leaves=30,
+    )
+
+
+@given(st.lists(_json_like(), max_size=4) | _json_like())
+def test_no_json_breaks_the_validator(given_json: Any) -> None:
+    for check in (check_message_blocks, check_view):
+        with contextlib.suppress(SlackError):
+            check(given_json)
 
 
 def most(shape: Shape, key: str) -> int:

@@ -7,13 +7,31 @@ from importlib import resources
 _HERE = "bot.adapters.programs"
 
 
+NODE_FILES = ("beneath", "shapes", "node_prepare", "node_seed", "node_answers")
+NODE_VERBS = ("prepare", "seed", "has_home", "launch_env", "plant", "collect", "read_access")
+MOUNTS_FILES = ("beneath", "shapes", "guest_file_system", "guest_mounts", "guest_answer")
+SKILLS_FILES = ("beneath", "guest_skills", "guest_answer")
+STUDIO_FILES = (
+    "beneath",
+    "shapes",
+    "guest_file_system",
+    "guest_facts",
+    "guest_processes",
+    "guest_login",
+    "guest_studio",
+    "guest_answer",
+)
+
+
 @cache
-def program(*names: str) -> str:
+def program(files: tuple[str, ...], verbs: tuple[str, ...]) -> str:
     """The text of these files in this order, without their imports of each other and without docstrings.
 
-    The last file is the one that runs: its ``main()`` is called at the end.
+    It ends with a call of ``main`` with the functions of these names.
     """
-    return "\n".join(["from __future__ import annotations", *(_body(name) for name in names), "main()", ""])
+    functions = ", ".join(f'"{verb}": {verb}' for verb in verbs)
+    future = "from __future__ import annotations"
+    return "\n".join([future, *(_body(name) for name in files), f"main({{{functions}}})", ""])
 
 
 def _body(name: str) -> str:

@@ -27,7 +27,7 @@ LOCKED = (429, 503)
 MAX_ANSWER = 1024 * 1024
 HTTP_SECONDS = 15.0
 LOGIN_SECONDS = 15.0
-POLL_SECONDS = 0.05
+AGAIN_SECONDS = 0.05
 
 
 def call(
@@ -120,7 +120,7 @@ def login(port: int, username: str, password: str) -> str:
             raise Refusal("studio-login-failed", sentence)
         if 0 < status < SERVER_ERROR or time.monotonic() > deadline:
             return ""
-        time.sleep(POLL_SECONDS)
+        time.sleep(AGAIN_SECONDS)
 
 
 def token_there(web_home: int) -> bool:
@@ -138,7 +138,7 @@ def secure_token(own: int, web_home: int, env: dict[str, str], deadline: float) 
             break
         if time.monotonic() > deadline:
             raise Refusal("studio-login-failed", "Studio has written no usable token")
-        time.sleep(POLL_SECONDS)
+        time.sleep(AGAIN_SECONDS)
     access = {"generation": "token", "token": token}
     if _stored_as_is(own) != access:
         replace_file(own, ACCESS_FILE, json.dumps(access).encode("ascii"), 0o600)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from bot.adapters.programs.beneath import (
     read_file,
     remove,
 )
+from bot.adapters.programs.guest_file_system import file_system
 from bot.adapters.programs.shapes import check_marker, marker_files, marker_text
 
 MOUNT_INFO = "/proc/self/mountinfo"
 MINIMAL_FIELDS = 10
-STAT_SECONDS = 10
 
 
 def mount_mode(mount_info: str, path: str) -> str:
@@ -101,13 +100,3 @@ def _public_refuses(path: str, mount_info: str, marker: str, problems: list[str]
     remove(directory, probe)
     problems.append(f"public Skills {path} accept writes")
     return False
-
-
-def file_system(path: str) -> str:
-    """What ``stat -f`` calls the file system of a path; empty when it cannot say."""
-    argv = ["stat", "-f", "-c", "%T", path]
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=STAT_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,19 +1,17 @@
-"""In the sandbox: start Studio on the mounted home, secure it, and see that it really works. Entry point."""
+"""In the sandbox: start Studio on the mounted home, secure it, and see that it really works."""
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from typing import IO, Any
 
 from bot.adapters.programs.beneath import BOT_DIRECTORY, Refusal, bot_dir, make_dir, open_dir, open_root
 from bot.adapters.programs.guest_facts import database_facts, lacks_wal_guard, version_of
+from bot.adapters.programs.guest_file_system import file_system
 from bot.adapters.programs.guest_login import (
     call,
     generation_of,
@@ -21,16 +19,13 @@ from bot.adapters.programs.guest_login import (
     secure_users,
     token_there,
 )
-from bot.adapters.programs.guest_mounts import check_mounts, file_system
 from bot.adapters.programs.guest_processes import stop_studio
-from bot.adapters.programs.guest_skills import apply, inventory
 from bot.adapters.programs.shapes import stored_env
 
 WEB_HOME = "web-ui"
-POLL_SECONDS = 0.05
+TICK_SECONDS = 0.05
 TAIL_BYTES = 4000
 TAIL_LINES = 4
-ANSWER_PREFIX = "hermes-bot-answer:"
 SWITCHES = (
     "HERMES_WEB_UI_DISABLE_UPDATE_CHECK",
     "HERMES_WEB_UI_DISABLE_SKILL_INJECTION",
@@ -123,7 +118,7 @@ class _Watch:
             raise Refusal("studio-did-not-start", f"hermes-web-ui start ended with {code}{self._said()}")
         if time.monotonic() > self.deadline:
             raise Refusal("studio-did-not-start", f"{missing}{self._said()}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(TICK_SECONDS)
 
     def _said(self) -> str:
         self.output.seek(0)
@@ -210,30 +205,3 @@ def stop(args: dict[str, Any]) -> dict[str, Any]:
             studio_env(dict(os.environ), stored, home, args["workspace"]), int(args["port"])
         )
     }
-
-
-def answer(verb: str, args: dict[str, Any]) -> dict[str, Any]:
-    """Perform a verb; a refusal is an answer too."""
-    verbs = {
-        "check_mounts": check_mounts,
-        "inventory": inventory,
-        "apply": apply,
-        "start": start,
-        "stop": stop,
-    }
-    try:
-        return {"ok": verbs[verb](args)}
-    except Refusal as refusal:
-        return {"error": {"code": refusal.code, "message": str(refusal)}}
-    except OSError as error:
-        named = f" ({error.filename})" if isinstance(error.filename, str) else ""
-        return {"error": {"code": "", "message": f"{error.strerror or type(error).__name__}{named}"}}
-
-
-def main() -> None:
-    """Arguments as base64 of JSON, no secrets among them; the answer as one line behind a prefix.
-
-    The prefix sets it apart from what a login shell may print.
-    """
-    args = json.loads(base64.b64decode(sys.argv[2]).decode("utf-8"))
-    print(ANSWER_PREFIX + json.dumps(answer(sys.argv[1], args)), flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.adapters.programs.beneath import (
     BOT_DIRECTORY,
@@ -16,21 +16,16 @@ from bot.adapters.programs.beneath import (
     read_file,
     remove,
 )
-from bot.adapters.programs.node_prepare import (
-    error_code,
-    has_home,
-    launch_env,
-    open_home,
-    open_workspace,
-    prepare,
-)
-from bot.adapters.programs.node_seed import seed
+from bot.adapters.programs.node_prepare import error_code, open_home, open_workspace
 from bot.adapters.programs.shapes import (
     check_marker,
     marker_files,
     marker_text,
     stored_access,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_ARGUMENTS = 1024 * 1024
 
@@ -73,19 +68,10 @@ def read_access(args: dict[str, Any]) -> dict[str, Any]:
     return {"access": stored_access(own)}
 
 
-def answer(verb: str, args: dict[str, Any]) -> dict[str, Any]:
+def answer(verb: Callable[[dict[str, Any]], dict[str, Any]], args: dict[str, Any]) -> dict[str, Any]:
     """Perform a verb; a refusal is an answer too."""
-    verbs = {
-        "prepare": prepare,
-        "seed": seed,
-        "has_home": has_home,
-        "launch_env": launch_env,
-        "plant": plant,
-        "collect": collect,
-        "read_access": read_access,
-    }
     try:
-        return {"ok": verbs[verb](args)}
+        return {"ok": verb(args)}
     except Refusal as refusal:
         return {"error": {"code": refusal.code, "message": str(refusal)}}
     except OSError as error:
@@ -94,8 +80,8 @@ def answer(verb: str, args: dict[str, Any]) -> dict[str, Any]:
         return {"error": {"code": error_code(error), "message": sentence}}
 
 
-def main() -> None:
+def main(verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]]) -> None:
     """Arguments as JSON on standard input, so that none shows in a process list; the answer as JSON."""
     args = json.loads(sys.stdin.buffer.read(MAX_ARGUMENTS).decode("utf-8"))
     signal.alarm(int(args["seconds"]) + 1)
-    print(json.dumps(answer(sys.argv[1], args)))
+    print(json.dumps(answer(verbs[sys.argv[1]], args)))

@@ -78,7 +78,7 @@ class Creation:
             start=template.start,
             start_port=template.start_port,
         )
-        return Runtime(boot, self._machinery.freezer, self._machinery.connector)
+        return Runtime(boot, self._machinery.freezer, self._machinery.threads)
 
     async def boot(self, record: Record) -> Runtime:
         """The booted processes of a record. Raises BootError."""
@@ -105,7 +105,7 @@ class Creation:
 
     async def _discard(self, record: Record) -> None:
         home = self._machinery.store.home_of(record.sandbox_id)
-        await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+        await self._machinery.threads.run(shutil.rmtree, home, ignore_errors=True)
 
     def _boot_failed(self, record: Record, error: BootError) -> CubeError:
         if isinstance(error, MountSourceMissingError):

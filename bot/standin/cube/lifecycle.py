@@ -13,7 +13,8 @@ from bot.standin.cube.errors import CubeError
 from bot.standin.cube.freezer import CgroupFreezer, SignalFreezer
 from bot.standin.cube.platform import Platform
 from bot.standin.cube.record import Record, Store
-from bot.standin.cube.runtime import BootError, Connector, Runtime
+from bot.standin.cube.runtime import BootError, Runtime
+from bot.standin.cube.threads import Threads
 from bot.standin.faults import Faults
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ class Machinery:
     faults: Faults
     store: Store
     freezer: CgroupFreezer | SignalFreezer
-    connector: Connector
+    threads: Threads
 
 
 class Lifecycle:
@@ -50,6 +51,7 @@ class Lifecycle:
         self._clock = machinery.clock
         self._faults = machinery.faults
         self._store = machinery.store
+        self._threads = machinery.threads
         self._make_runtime = make_runtime
         self._break_connections = break_connections
         self._gone: dict[str, float] = {}
@@ -171,7 +173,7 @@ class Lifecycle:
             await runtime.kill()
         self._store.remove(record)
         if not record.paper:
-            await asyncio.to_thread(shutil.rmtree, self._store.home_of(record.sandbox_id), ignore_errors=True)
+            await self._threads.run(shutil.rmtree, self._store.home_of(record.sandbox_id), ignore_errors=True)
 
     async def expire(self, record: Record) -> None:
         """Do what the idle timeout asks for. Nothing when an operation is on its way."""

@@ -7,13 +7,12 @@ import os
 import signal
 import socket
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.standin import kernel
 from bot.standin.cube.freezer import CgroupFreezer, SignalFreezer
+from bot.standin.cube.threads import Threads
 from bot.standin.node_space import NamespaceError, NodeSpace, boot_answer, boot_argv, boot_environment
 from bot.standin.sandbox_boot import Config, Mount
 
@@ -70,31 +69,13 @@ class Boot:
         )
 
 
-class Connector:
-    """Opens sockets in the network namespaces of sandboxes, from one thread that does only that."""
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cube-netns")
-        self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-
-    async def open(self, namespace: int) -> socket.socket:
-        """A TCP socket of the namespace, not yet connected."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, kernel.open_socket_in, namespace, self._home)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._thread.shutdown()
-        os.close(self._home)
-
-
 class Runtime:
     """The processes of one sandbox. Ends with the server, whatever happens to the server."""
 
-    def __init__(self, boot: Boot, freezer: CgroupFreezer | SignalFreezer, connector: Connector) -> None:
+    def __init__(self, boot: Boot, freezer: CgroupFreezer | SignalFreezer, threads: Threads) -> None:
         self._boot = boot
         self._freezer = freezer
-        self._connector = connector
+        self._threads = threads
         self._outer: asyncio.subprocess.Process | None = None
         self._network: int | None = None
         self.pid = 0
@@ -102,7 +83,7 @@ class Runtime:
 
     async def boot(self) -> None:
         """Make namespaces and root and start the agent. Raises BootError and leaves nothing then."""
-        await asyncio.to_thread(_make_layers, self._boot.home)
+        await self._threads.run(_make_layers, self._boot.home)
         try:
             await self._launch()
         except BaseException:
@@ -147,7 +128,7 @@ class Runtime:
         """Open a TCP connection to a port inside. Raises OSError where that is refused."""
         if self._network is None:
             raise ConnectionRefusedError
-        made = await self._connector.open(self._network)
+        made = await self._threads.open_socket(self._network)
         try:
             await asyncio.get_running_loop().sock_connect(made, (GUEST_ADDRESS, port))
         except BaseException:

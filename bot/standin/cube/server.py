@@ -21,9 +21,10 @@ from bot.standin.cube.lifecycle import Lifecycle, Machinery
 from bot.standin.cube.platform import platform as rules
 from bot.standin.cube.proxy import Proxy
 from bot.standin.cube.record import Record, Store
-from bot.standin.cube.runtime import BootError, Connector
+from bot.standin.cube.runtime import BootError
 from bot.standin.cube.sweeper import Sweeper
 from bot.standin.cube.templates import Templates
+from bot.standin.cube.threads import Threads
 from bot.standin.faults import Faults
 from bot.standin.node_space import NodeSpace, require_namespaces
 
@@ -65,6 +66,7 @@ class CubeStandIn:
         checkout = Path(bot.__file__).resolve().parents[1]
         self._hidden = tuple(str(path) for path in (state.resolve(), checkout, templates_dir.resolve()))
         self._machinery: Machinery | None = None
+        self._threads: Threads | None = None
         self._lifecycle: Lifecycle | None = None
         self._creation: Creation | None = None
         self._sweeper: Sweeper | None = None
@@ -83,13 +85,14 @@ class CubeStandIn:
             raise
 
     async def _start(self) -> None:
-        store = Store(self._directory / "sandboxes")
-        await asyncio.to_thread(store.load)
-        chosen = await asyncio.to_thread(freezer.choose, self._directory)
-        machinery = Machinery(self._platform, self._clock, self._faults, store, chosen, Connector())
+        store, threads = Store(self._directory / "sandboxes"), Threads()
+        self._threads = threads
+        await threads.run(store.load)
+        chosen = await threads.run(freezer.choose, self._directory)
+        machinery = Machinery(self._platform, self._clock, self._faults, store, chosen, threads)
         self._machinery = machinery
-        await asyncio.to_thread(skeleton.build, self._directory / "skeleton")
-        await asyncio.to_thread(_drop_unfinished, store)
+        await threads.run(skeleton.build, self._directory / "skeleton")
+        await threads.run(_drop_unfinished, store)
         creation = Creation(machinery, self._nodes, self._templates, self._directory, self._hidden)
         proxy = Proxy(machinery, self._require_lifecycle, self._nodes[0].node_id)
         lifecycle = Lifecycle(machinery, creation.runtime, proxy.break_connections)
@@ -153,8 +156,10 @@ class CubeStandIn:
         machinery, self._machinery = self._machinery, None
         if machinery is not None:
             machinery.store.flush()
-            machinery.connector.close()
             machinery.freezer.close()
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None
 
     async def add_paper(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """``POST /paper``: make paper sandboxes and say which. Raises paper.PaperError for a bad body."""
@@ -170,7 +175,9 @@ class CubeStandIn:
         )
         for node in self._nodes:
             here = [record for record in made if record.node_id == node.node_id]
-            await asyncio.to_thread(paper.write_heartbeats, here, node.shared, body.get("heartbeat"))
+            await self._machinery.threads.run(
+                paper.write_heartbeats, here, node.shared, body.get("heartbeat")
+            )
         for record in made:
             self._machinery.store.add(record)
         self._machinery.store.save_paper()

@@ -77,7 +77,7 @@ class Agent:
         except HttpError as error:
             if answer.started:
                 return
-            for _ in request.pieces():  # a client that is still sending would miss the answer
+            for _ in request.pieces:  # a client that is still sending would miss the answer
                 pass
             answer.json(error.status, {"code": error.status, "message": error.message})
 

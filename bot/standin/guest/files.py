@@ -82,7 +82,7 @@ def upload(request: Request, answer: Answer) -> None:
         if not given:
             raise HttpError(400, "path is required for a raw body, e.g. /files?path=/workspace/notes.txt")
         path = accounts.resolve(given, account)
-        _store(path, request.pieces(), account)
+        _store(path, request.pieces, account)
         written.append({"name": os.path.basename(path), "path": path, "type": "file"})
     answer.json(200, written)
 

@@ -44,7 +44,7 @@ def parts(request: Request) -> Iterator[tuple[str, Iterator[bytes]]]:
     if not found:
         raise HttpError(400, "multipart form without a boundary")
     mark = b"\r\n--" + boundary.split(";")[0].strip().strip('"').encode("latin-1")
-    window = _Window(request.pieces())
+    window = _Window(request.pieces)
     _skip(window.until(mark))
     while not window.starts_with(b"--"):
         head = b"".join(window.until(b"\r\n\r\n")).decode("utf-8", "replace")

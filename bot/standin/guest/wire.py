@@ -91,6 +91,8 @@ class Request:
         }
         parts = urlsplit(target)
         self.path = unquote(parts.path)
+        # One reader for the whole body: whoever comes later goes on where it was left.
+        self.pieces = self._read_body()
         self.query = dict(parse_qsl(parts.query, keep_blank_values=True))
 
     def _read_head(self) -> bytes:
@@ -125,8 +127,7 @@ class Request:
         line, _, self._buffer = self._buffer.partition(b"\r\n")
         return line
 
-    def pieces(self) -> Iterator[bytes]:
-        """The body, piece by piece."""
+    def _read_body(self) -> Iterator[bytes]:
         if "chunked" in self.headers.get("transfer-encoding", "").lower():
             while size := int(self._line().split(b";")[0], 16):
                 yield self._take(size)
@@ -142,7 +143,7 @@ class Request:
 
     def body(self) -> bytes:
         """The whole body."""
-        return b"".join(self.pieces())
+        return b"".join(self.pieces)
 
     def content_type(self) -> str:
         """The media type without parameters."""

@@ -96,7 +96,9 @@ CONFIRM = Shape(
     {"title": Text(100, PLAIN), "text": Text(300), "confirm": Text(30, PLAIN), "deny": Text(30, PLAIN)},
     {"style": Choice(("primary", "danger"))},
 )
-OPTION = Shape({"text": Text(75), "value": Str(150)}, {"description": Text(75), "url": URL})
+OPTION = Shape({"text": Text(75, PLAIN), "value": Str(150)}, {"description": Text(75, PLAIN)})
+OVERFLOW_OPTION = Shape(OPTION.required, {**OPTION.optional, "url": URL})
+BOX_OPTION = Shape({"text": Text(75), "value": Str(150)}, {"description": Text(75)})
 OPTION_GROUP = Shape({"label": Text(75, PLAIN), "options": Many(OPTION, 100)})
 FILTER = Shape(
     {},
@@ -163,9 +165,11 @@ ELEMENTS: Mapping[str, Shape] = {
     ),
     "channels_select": Shape({}, _SELECT | {"initial_channel": ID, "response_url_enabled": Flag()}),
     "multi_channels_select": Shape({}, _MANY | {"initial_channels": Many(ID, 100)}),
-    "overflow": Shape({"options": Many(OPTION, 5)}, {"action_id": ID, "confirm": CONFIRM}),
-    "checkboxes": Shape({"options": Many(OPTION, 10)}, _ACTION | {"initial_options": Many(OPTION, 10)}),
-    "radio_buttons": Shape({"options": Many(OPTION, 10)}, _ACTION | {"initial_option": OPTION}),
+    "overflow": Shape({"options": Many(OVERFLOW_OPTION, 5)}, {"action_id": ID, "confirm": CONFIRM}),
+    "checkboxes": Shape(
+        {"options": Many(BOX_OPTION, 10)}, _ACTION | {"initial_options": Many(BOX_OPTION, 10)}
+    ),
+    "radio_buttons": Shape({"options": Many(BOX_OPTION, 10)}, _ACTION | {"initial_option": BOX_OPTION}),
     "datepicker": Shape({}, _SELECT | {"initial_date": Str(10, 10)}),
     "timepicker": Shape({}, _SELECT | {"initial_time": Str(5, 5), "timezone": ID}),
     "datetimepicker": Shape({}, _ACTION | {"initial_date_time": Num(1_000_000_000, 9_999_999_999)}),

@@ -9,6 +9,7 @@ from bot.standin.slack.block_shapes import BLOCKS, SHAPES, VIEW_SIZE, VIEWS
 from bot.standin.slack.block_spec import (
     BLOCKS_PER_SURFACE,
     CHARTS_PER_MESSAGE,
+    ELEMENTS,
     ID,
     MARKDOWN_TOTAL,
     ONE_PER_MESSAGE,
@@ -43,7 +44,7 @@ def check_message_blocks(blocks: Any) -> list[dict[str, Any]]:
             raise SlackError("invalid_blocks_format") from None
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise SlackError("invalid_blocks_format")
-    kinds = Counter(block.get("type") for block in _flat(blocks))
+    kinds = Counter(str(block.get("type")) for _, block in _placed(blocks, "/blocks"))
     if kinds["table"] > 1:
         raise SlackError("invalid_attachments", extra=_explained([("only_one_table_allowed", "/blocks")]))
     problems = [*_blocks(blocks, "message", "/blocks"), *_message_rules(blocks, kinds)]
@@ -110,36 +111,37 @@ def _blocks(blocks: list[dict[str, Any]], surface: str, at: str) -> Iterator[Pro
         yield from _shape(shape, block, here, own=("type", "block_id"))
         if kind == "task_card" and block.get("status") == "pending":
             yield "pending is only allowed inside a plan", f"{here}/status"
-        yield from _surface_rules(block, surface, here)
+    yield from _surface_rules(blocks, surface, at)
     yield from _unique_ids(blocks, at)
 
 
-def _surface_rules(block: dict[str, Any], surface: str, at: str) -> Iterator[Problem]:
-    for key in ("element", "accessory"):
-        element = block.get(key)
+def _surface_rules(blocks: list[dict[str, Any]], surface: str, at: str) -> Iterator[Problem]:
+    for here, block in _placed(blocks, at):
+        element = block.get("element")
         kind = element.get("type") if isinstance(element, dict) else None
-        if kind == "file_input" and surface != "modal":
-            yield f"unsupported type: {kind}", f"{at}/{key}/type"
+        if kind == "file_input" and surface not in ELEMENTS["file_input"].surfaces:
+            yield f"unsupported type: {kind}", f"{here}/element/type"
 
 
 def _unique_ids(blocks: list[dict[str, Any]], at: str) -> Iterator[Problem]:
     seen: set[str] = set()
-    for number, block in enumerate(blocks):
+    for here, block in _placed(blocks, at):
         block_id = block.get("block_id")
         if isinstance(block_id, str):
             if block_id in seen:
-                yield f"block_id {block_id} already exists", f"{at}/{number}/block_id"
+                yield f"block_id {block_id} already exists", f"{here}/block_id"
             seen.add(block_id)
-        elements = block.get("elements") or block.get("actions") or []
-        if not isinstance(elements, list):
-            continue
-        names = Counter(e.get("action_id") for e in elements if isinstance(e, dict) and e.get("action_id"))
-        for name, count in names.items():
-            if count > 1:
-                yield f"action_id {name} already exists in this block", f"{at}/{number}/elements"
+        for key in ("elements", "actions"):
+            listed = block.get(key)
+            if not isinstance(listed, list):
+                continue
+            names = Counter(str(e["action_id"]) for e in listed if isinstance(e, dict) and e.get("action_id"))
+            for name, count in names.items():
+                if count > 1:
+                    yield f"action_id {name} already exists in this block", f"{here}/{key}"
 
 
-def _message_rules(blocks: list[dict[str, Any]], kinds: Counter[Any]) -> Iterator[Problem]:
+def _message_rules(blocks: list[dict[str, Any]], kinds: Counter[str]) -> Iterator[Problem]:
     for kind in ONE_PER_MESSAGE:
         if kinds[kind] > 1:
             yield f"Cannot have more than 1 {kind} block", "/blocks"
@@ -168,12 +170,15 @@ def _length(value: Any) -> int:
     return 0
 
 
-def _flat(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for block in blocks:
-        yield block
-        children = block.get("child_blocks")
+def _placed(blocks: list[dict[str, Any]], at: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every block with its pointer, those inside containers and carousels too."""
+    for number, block in enumerate(blocks):
+        here = f"{at}/{number}"
+        yield here, block
+        key = {"container": "child_blocks", "carousel": "elements"}.get(str(block.get("type")), "")
+        children = block.get(key)
         if isinstance(children, list):
-            yield from (child for child in children if isinstance(child, dict))
+            yield from _placed([child for child in children if isinstance(child, dict)], f"{here}/{key}")
 
 
 def _check(spec: Spec, value: Any, at: str) -> Iterator[Problem]:  # noqa: C901, PLR0912  # one branch per kind of spec

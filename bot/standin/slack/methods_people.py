@@ -103,6 +103,8 @@ def conversation_list(world: World, args: Args) -> dict[str, Any]:
 def conversation_members(world: World, args: Args) -> dict[str, Any]:
     """conversations.members, page by page."""
     channel = visible_channel(world, args.text("channel"))
+    if channel.kind == "im":
+        raise SlackError("missing_scope", extra={"needed": "im:read"})
     members, metadata = args.page(sorted(channel.members), default=100)
     return {"ok": True, "members": members, "response_metadata": metadata}
 

@@ -130,6 +130,7 @@ class People:
         view = world.views.top(user, view_id)
         if view.source.get("submit") is None:
             raise ImpossibleActionError(f"view {view.id} has no submit button")
+        view.errors = {}
         world.views.fill(view, values)
         if missing := world.views.missing_inputs(view):
             raise ImpossibleActionError(f"these required fields are empty: {', '.join(missing)}")

@@ -1,0 +1,127 @@
+"""Port ``Studio``: a sandbox's two ports, seen as a browser sees them, through CubeProxy.
+
+Each look counts as activity and wakes a paused sandbox; whoever asks has decided that this is wanted.
+"""
+
+import json
+from typing import Any
+
+import httpx
+
+from bot.domain.cube_errors import DATA_PLANE, FaultClass, classify
+from bot.domain.provisioning import PortHealth
+from bot.domain.sandbox import ENVD_PORT
+from bot.ports import Redactor
+
+WEB_UI = "Web UI"
+ENVD = "envd"
+TIMEOUT = httpx.Timeout(15.0, connect=5.0)
+"""Seconds. Studio asks its agent for the version on each look, which takes 0.3 s when all is well."""
+
+MAX_BODY = 256 * 1024
+_NO_CONTENT = 204
+
+_NOTES = {
+    FaultClass.NOT_LISTENING: "nothing listens on the port",
+    FaultClass.GUEST_UNREACHABLE: "the sandbox cannot be reached",
+    FaultClass.NOT_FOUND: "Cube's proxy does not know the sandbox or the port",
+    FaultClass.GONE: "the sandbox is gone",
+    FaultClass.PAUSED_RETRY_LATER: "the sandbox is paused or busy",
+    FaultClass.AUTH: "the proxy asks for an access token",
+}
+_UNTOLD = frozenset({FaultClass.PAUSED_RETRY_LATER, FaultClass.AUTH, FaultClass.UNAVAILABLE})
+"""Answers that say nothing about the port itself."""
+
+
+class StudioHttp:
+    """Studios on ``port`` of sandboxes behind ``proxy_ip:proxy_port``, or found by DNS without an IP."""
+
+    def __init__(
+        self,
+        proxy_ip: str,
+        proxy_port: int,
+        domain: str,
+        port: int = 9000,
+        redactor: Redactor | None = None,
+    ) -> None:
+        self._proxy = f"http://{proxy_ip}:{proxy_port}" if proxy_ip else ""
+        self._proxy_port = proxy_port
+        self._domain = domain
+        self._port = port
+        self._redactor = redactor
+        self._client = httpx.AsyncClient(trust_env=False, timeout=TIMEOUT, follow_redirects=False)
+
+    async def web_ui(self, sandbox_id: str) -> PortHealth:
+        """The Web UI by the content of ``/health``: any other path, and a broken Studio, say 200 too."""
+        ok, note, body = await self._get(sandbox_id, self._port)
+        if ok:
+            note = judge_health(body)
+            ok = not note
+        return self._health(self._port, WEB_UI, ok, note)
+
+    async def envd(self, sandbox_id: str) -> PortHealth:
+        """Cube's command service, which answers ``/health`` with 204."""
+        ok, note, _ = await self._get(sandbox_id, ENVD_PORT, wanted=_NO_CONTENT)
+        return self._health(ENVD_PORT, ENVD, ok, note)
+
+    async def close(self) -> None:
+        """End the connections."""
+        await self._client.aclose()
+
+    def _health(self, port: int, name: str, ok: bool | None, note: str) -> PortHealth:  # noqa: FBT001 - three states
+        return PortHealth(
+            port=port, name=name, ok=ok, note=self._redactor.text(note) if self._redactor else note
+        )
+
+    async def _get(
+        self, sandbox_id: str, port: int, *, wanted: int = httpx.codes.OK
+    ) -> tuple[bool | None, str, bytes]:
+        host = f"{port}-{sandbox_id}.{self._domain}"
+        url = f"{self._proxy or f'http://{host}:{self._proxy_port}'}/health"
+        try:
+            async with self._client.stream("GET", url, headers={"Host": host}) as response:
+                body = await _bounded(response)
+        except httpx.TimeoutException:
+            return None, "no answer in time", b""
+        except httpx.HTTPError as error:
+            return None, f"Cube's proxy does not answer ({type(error).__name__})", b""
+        if response.status_code == wanted:
+            return True, "", body
+        if response.is_success or response.is_redirect:
+            return False, f"answers with HTTP {response.status_code} instead of {wanted}", body
+        text = body.decode("utf-8", "replace")
+        kind = classify(DATA_PLANE, response.status_code, text, dict(response.headers)).kind
+        note = _NOTES.get(kind, f"HTTP {response.status_code}")
+        return None if kind in _UNTOLD else False, note, body
+
+
+async def _bounded(response: httpx.Response) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_BODY:
+            break
+    return bytes(body)
+
+
+def judge_health(body: bytes) -> str:
+    """An empty text when Studio works, else what is wrong, for a person.
+
+    ``status`` and ``gateway`` are constants in Studio 0.6 and prove nothing; the agent bridge and a version
+    of the agent do.
+    """
+    try:
+        health: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        health = None
+    if not isinstance(health, dict):
+        return "answers with a page instead of its health"
+    bridge = health.get("agent_bridge")
+    if not isinstance(bridge, dict):
+        return "does not tell the state of its agent bridge"
+    if bridge.get("ready") is not True:
+        return f"the agent bridge is not ready ({str(bridge.get('status'))[:40]})"
+    version = health.get("version")
+    if not isinstance(version, str) or not version.strip():
+        return "does not tell the version of its agent"
+    return ""
