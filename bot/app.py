@@ -32,6 +32,7 @@ from bot.adapters.studio import StudioHttp
 from bot.adapters.system import RandomIds, SystemClock
 from bot.checkup import Finding, examine
 from bot.domain.actors import Actor, ActorKind
+from bot.domain.errors import DomainError
 from bot.domain.outcome import Done
 from bot.health import HealthServer
 from bot.settings import Settings, SettingsError
@@ -39,6 +40,7 @@ from bot.usecases.default_home import make_default_home
 from bot.usecases.deps import Deps
 from bot.usecases.recovery import find_interrupted
 from bot.usecases.roster import Roster
+from handlers.heads import post_head
 from handlers.jobs import Jobs
 from handlers.register import register
 from handlers.restart import announce_interrupted
@@ -47,6 +49,7 @@ from handlers.services import Services
 log = logging.getLogger(__name__)
 
 ROSTER_SECONDS = 300.0
+HEAD_SECONDS = 3600.0
 DRAIN_SECONDS = 20.0
 """How long running jobs may go on after SIGTERM; what is left is reported at the next start."""
 
@@ -150,14 +153,14 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
         await health.start()
         stack.push_async_callback(health.stop)
         await roster.refresh()
-        interrupted = await find_interrupted(built.deps)
         if not http:
             await stack.enter_async_context(_socket(app, settings, health))
         background = [
             asyncio.create_task(_keep_roster(roster)),
-            asyncio.create_task(announce_interrupted(interrupted, services)),
+            asyncio.create_task(_reconcile(services)),
+            asyncio.create_task(_keep_heads(settings.toml.channels.audit, services)),
         ]
-        log.info("ready", extra={"http": health.address, "interrupted": len(interrupted)})
+        log.info("ready", extra={"http": health.address, "team": str(me["team_id"])})
         health.ready = True
         await stop.wait()
         log.info("stopping")
@@ -264,6 +267,20 @@ async def _socket(app: AsyncApp, settings: Settings, health: HealthServer) -> As
     finally:
         with suppress(TimeoutError):
             await asyncio.wait_for(handler.close_async(), 5)
+
+
+async def _reconcile(services: Services) -> None:
+    """Beside the first commands, not before them: Cube may take its time."""
+    try:
+        await announce_interrupted(await find_interrupted(services.deps), services)
+    except DomainError:
+        log.exception("interrupted requests could not be looked for; the next start tries again")
+
+
+async def _keep_heads(channel: str, services: Services) -> None:
+    while channel:
+        await post_head(channel, services)
+        await asyncio.sleep(HEAD_SECONDS)
 
 
 async def _keep_roster(roster: Roster) -> None:

@@ -31,7 +31,11 @@ class Desk:
 
     async def send(self, body: dict[str, Any]) -> BoltResponse:
         """Dispatch one envelope as Socket Mode does; gives what would be acked."""
-        return await self.app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
+        ack = await self.app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
+        # Bolt acks an event by itself and runs its listener in a task that it gives to nobody.
+        listening = [t for t in asyncio.all_tasks() if "run_ack_function" in repr(t.get_coro())]
+        await asyncio.gather(*listening)
+        return ack
 
     async def command(
         self, user: str, text: str, *, channel: str = "C_OPS", team: str = TEAM, settle: bool = True

@@ -38,6 +38,9 @@ T = TypeVar("T")
 MAX_OUTPUT = 1024 * 1024
 """Characters of standard output, and of standard error, that a command result keeps."""
 
+_NONSENSE = (ValueError, KeyError, AttributeError, TypeError)
+"""What the SDK raises when an answer has another shape than it expects."""
+
 _GRACE_SECONDS = 2.0
 """What the deadline inside a thread has before the one outside gives up on the thread."""
 
@@ -184,7 +187,7 @@ class CubeSdk:
             self._mine.answer, self._mine.until = None, time.monotonic() + deadline + 1
             try:
                 result = handle.commands.run(command, envs=dict(env or {}), timeout=deadline, user="root")
-            except (RuntimeError, ValueError, KeyError, httpx.HTTPError) as error:
+            except (RuntimeError, httpx.HTTPError, *_NONSENSE) as error:
                 raise CubeError(_run_fault(error, self._mine.answer)) from error
             return CommandResult(result.exit_code, result.stdout[:MAX_OUTPUT], result.stderr[:MAX_OUTPUT])
 
@@ -264,7 +267,7 @@ def _translated(operation: str, call: Callable[[], T], session: PatientSession, 
     try:
         with using(session):
             return call()
-    except (CubeSandboxError, requests.RequestException, ValueError, KeyError, AttributeError) as error:
+    except (CubeSandboxError, requests.RequestException, *_NONSENSE) as error:
         if not session.sent and not isinstance(error, requests.RequestException):
             raise  # the call itself was wrong, and Cube never heard of it
         raise CubeError(_control_fault(operation, session, error)) from error

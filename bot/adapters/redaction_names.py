@@ -20,7 +20,7 @@ _SEPARATOR = r"(?P<sep>:=|=>|[=!+?]?=|:(?!:|(?:\\*+/){2})|[\uff1a\uff1d]|%3[aAdD
 _NAMED = re.compile(_NAME + _CLOSE + r"(?:(?<=[\"'`\u201d\u2019」』»\]])\s*+|[ \t]*+)" + _SEPARATOR)
 _FLAG = re.compile(
     r"(?<![A-Za-z0-9_.\-])"
-    r"(?P<name>(?:--|[\u2014\u2013])[A-Za-z][A-Za-z0-9_.\-]*+)(?P<close>)(?P<sep>[ \t])[ \t]*+"
+    r"(?P<name>(?:--|[\u2014\u2013])[A-Za-z][A-Za-z0-9_.\-]*+)(?P<close>)(?P<sep>[ \t])[ \t]*+(?:\\\r?\n[ \t]*+)?"
 )
 _ESCAPE_BEFORE = re.compile(r"u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[abfnrtv]")
 _BLANKS = re.compile(r"[ \t\u00a0\u3000]*+")
@@ -31,8 +31,11 @@ _NUMBER_OR_WORD = re.compile(r"(?:-?\d[\d.eE+-]*+|true|false|null|None|True|Fals
 _SCHEME = re.compile(r"(?:bearer|basic|digest|token|apikey|negotiate)[ \t]++(?=\S)", re.IGNORECASE)
 _ASSIGNMENT = re.compile(r"[A-Za-z0-9_.\-]++=")
 _MORE_PAIRS = re.compile(r"[A-Za-z0-9_.\-][:\uff1a](?:\s|$)|[,;\uff0c\uff1b]\s*[A-Za-z0-9_.\-]++=")
-_ANNOTATION = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]| ]{0,80}?=[ \t]*+(?=[\"'])")
+_ANNOTATION = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]]*+(?: \| [A-Za-z0-9_.\[\]]++)*+ *+= *+(?=[\"'])")
 _BLOCK = re.compile(r"(?:[!&][^\s,]*+[ \t]++)*+[|>][+\-0-9]{0,2}[ \t]*+(?:#[^\r\n\\]*+)?(?=[\r\n]|\\++[nr])")
+_ENDS_LINE = re.compile(r"[ \t]*+(?:[\s,;}\])]|#|\\|$)")
+_BEHIND_QUOTATION = re.compile(r"[\s,;:)\]}>=&|\\\"'`]|$")
+_WORD_GOES_ON = re.compile(r"[\w@!$%^+~-]")
 _COMMENT = re.compile(r"[ \t]+#")
 _LINE_BEGINNING = re.compile(r"(?:^|[\r\n]|\\[nr])(?P<indent>[ \t]*+(?:[-?#][ \t]++)*+)\Z")
 _LONGEST_INDENT = 200
@@ -95,30 +98,47 @@ class _Names:
         return "".join([*pieces, text[done:]])
 
     def _secret(self, match: re.Match[str]) -> _Named | None:
-        text, name, start = self._text, match["name"], match.start()
-        in_url = _in_url(text, start, name)
-        names = [name.lstrip("\u2014\u2013")]
-        before = text[start - 1 : start]
-        if before == "\\" and (escape := _ESCAPE_BEFORE.match(name)):
-            names.append(name[escape.end() :])
-        elif before == "%":
-            names.append(name[2:])
+        """The name that was met, if it is one whose value is to be hidden and if there can be a value."""
+        in_url = _in_url(self._text, match.start(), match["name"])
         judge = is_secret_parameter if in_url else is_secret_name
-        for each in names:
-            header = _is_header(each)
-            if header or judge(each):
-                quote = match["close"].rstrip("]") if match["close"].rstrip("]")[-1:] in ("\"'`") else ""
-                at = start + len(name) - len(each) - len(quote)
-                blanks = (_ANY_BLANKS if quote else _BLANKS).match(text, match.end())
-                value_at = blanks.end() if blanks else match.end()
-                named = _Named(
-                    each, at, quote, match["sep"], header, in_url, value_at, value_at > match.end()
-                )
-                tight = text[match.end("close") : match.start("sep")] == ""
-                if match["sep"] == "=" and tight and named.blank_after and _ASSIGNMENT.match(text, value_at):
-                    return None  # K= N=V: an empty value before the next one
-                return named if match["sep"] != "," or self._is_pair(named) else None
+        for name in self._readings_of(match):
+            if judge(name) or _is_header(name):
+                named = self._named(match, name, in_url=in_url)
+                if named.separator == ",":
+                    return named if self._is_pair(named) else None
+                return None if self._is_empty_assignment(match, named) else named
         return None
+
+    def _readings_of(self, match: re.Match[str]) -> list[str]:
+        """The name as it stands, and without what belongs to an escape before it: a line end, %3F."""
+        name, before = match["name"], self._text[match.start() - 1 : match.start()]
+        if before == "\\" and (escape := _ESCAPE_BEFORE.match(name)):
+            return [name, name[escape.end() :]]
+        if before == "%":
+            return [name, name[2:]]
+        return [name.lstrip("\u2014\u2013")]
+
+    def _named(self, match: re.Match[str], name: str, *, in_url: bool) -> _Named:
+        close = match["close"].rstrip("]")
+        quote = close if close.endswith(('"', "'", "`")) else ""
+        blanks = (_ANY_BLANKS if quote else _BLANKS).match(self._text, match.end())
+        value_at = blanks.end() if blanks else match.end()
+        return _Named(
+            name=name,
+            at=match.end("name") - len(name) - len(quote),
+            quote=quote,
+            separator=match["sep"],
+            header=_is_header(name),
+            in_url=in_url,
+            value_at=value_at,
+            blank_after=value_at > match.end(),
+        )
+
+    def _is_empty_assignment(self, match: re.Match[str], named: _Named) -> bool:
+        """Whether an assignment has no value and another one follows it: ``TOKEN= PORT=1``."""
+        tight = match.end("close") == match.start("sep")
+        following = _ASSIGNMENT.match(self._text, named.value_at)
+        return named.separator == "=" and tight and named.blank_after and following is not None
 
     def _is_pair(self, named: _Named) -> bool:
         """Whether a comma parts a name from its value: ('token', 'v'), ['--token', 'v'], ["Cookie", "v"]."""
@@ -133,32 +153,37 @@ class _Names:
 
     def _value(self, named: _Named) -> _Hidden | None:
         text, start = self._text, named.value_at
-        line_key = self._indent(named)
         within = self._values.open_quotes(named.at)
-        if start >= len(text) or self._values.at_break(start, within) is not None:
-            return (
-                self._block(start, line_key, within)
-                if line_key is not None and named.separator == ":"
-                else None
-            )
-        if line_key is not None and named.separator == ":" and (block := _BLOCK.match(text, start)):
-            return self._block(block.end(), line_key, within)
+        indent = self._indent(named)
+        ends_line = start >= len(text) or self._values.at_break(start, within) is not None
+        block = _BLOCK.match(text, start) if named.separator == ":" and indent is not None else None
+        if ends_line or block:
+            below = named.separator == ":" and indent is not None
+            return self._block(block.end() if block else start, indent or 0, within) if below else None
         if named.separator in " \t" and text.startswith("--", start):
             return None  # the flag has no value, another one follows
-        annotation = _ANNOTATION.match(text, start) if named.separator == ":" else None  # token: str = "v"
-        if opener := _OPENER.match(text, annotation.end() if annotation else start):
+        if opener := _OPENER.match(text, start):
             return self._quoted(named, opener, within)
         if encoded := _ENCODED_QUOTE.match(text, start):
             return _Hidden(encoded.start("value"), encoded.end("value"))
+        return self._bare(named, self._bare_end(named, indent, within))
+
+    def _bare_end(self, named: _Named, indent: int | None, within: tuple[Quote, ...]) -> int:
+        """The end of a value that does not begin with a quote."""
+        text, start = self._text, named.value_at
+        if named.separator == ":" and not named.header and (annotation := _ANNOTATION.match(text, start)):
+            quote = Quote(text[annotation.end()])  # token: str = "v"
+            closed = self._values.quoted_end(annotation.end() + 1, quote)
+            return closed[1] if closed else self._values.line_end(start, within)
         if named.quote and (plain := _NUMBER_OR_WORD.match(text, start)):
-            return self._bare(named, plain.end())
+            return plain.end()
         if text[start] in "{[(":
             end = self._values.bracket_end(start)
             if end is None and named.quote:
-                end = self._values.line_end(start, ())
-            if end is not None:
-                return self._bare(named, end)
-        return self._bare(named, self._plain_end(named, line_key, within))
+                return self._values.line_end(start, ())
+            if end is not None and (indent is None or _ENDS_LINE.match(text, end)):
+                return self._values.unquoted_end(end, within, in_url=named.in_url, encoded=False)
+        return self._plain_end(named, indent, within)
 
     def _bare(self, named: _Named, end: int) -> _Hidden | None:
         """Hide an unquoted value; under a quoted name the marker is quoted alike, so that JSON stays JSON."""
@@ -169,7 +194,8 @@ class _Names:
 
     def _quoted(self, named: _Named, opener: re.Match[str], within: tuple[Quote, ...]) -> _Hidden | None:
         text, quote = self._text, Quote(opener["mark"], len(opener["slashes"]))
-        if any(around.mark == quote.mark and around.closes_with(quote.backslashes) for around in within):
+        ends = any(around.mark == quote.mark and around.closes_with(quote.backslashes) for around in within)
+        if ends and _BEHIND_QUOTATION.match(text, opener.end()):
             return None  # it ends the quotation around the name, and there is no value
         closed = self._values.quoted_end(opener.end(), quote)
         if closed is None:
@@ -177,25 +203,25 @@ class _Names:
             return None if nothing_to_hide(text[opener.end() : end]) else _Hidden(opener.end(), end)
         end, after = closed
         following = text[after : after + 1]
-        if not quote.backslashes and following and (following == quote.mark or following.isalnum()):
-            # 'it''s', "a""b" and 'a'b go on behind the closing quote
+        goes_on = following == quote.mark or _WORD_GOES_ON.match(following)
+        if not quote.backslashes and goes_on:  # as in 'it''s', "a""b" and 'a'b
             rest = self._values.unquoted_end(after, within, in_url=named.in_url, encoded=False)
             return _Hidden(opener.end(), rest, f"{MARKER}{quote.mark}")
         return None if nothing_to_hide(text[opener.end() : end]) else _Hidden(opener.end(), end)
 
-    def _plain_end(self, named: _Named, line_key: int | None, within: tuple[Quote, ...]) -> int:
+    def _plain_end(self, named: _Named, indent: int | None, within: tuple[Quote, ...]) -> int:
         """The end of a value without quotes or brackets around it."""
         text, values, start = self._text, self._values, named.value_at
         colon = named.separator in (":", "\uff1a")
         encoded = named.separator.startswith("%")
         if named.header and colon:
             end = values.line_end(start, within)
-            return end if line_key is None else values.deeper_end(end, line_key, within)
+            return end if indent is None else values.deeper_end(end, indent, within)
         if named.separator == ":" and named.blank_after:
-            if line_key is not None:
+            if indent is not None:
                 end = values.line_end(start, within)
                 if not _MORE_PAIRS.search(text, start, end):
-                    return self._yaml_end(start, end, line_key, within)
+                    return self._yaml_end(start, end, indent, within)
             elif self._in_flow(named.at):
                 return values.flow_end(start, within)
         scheme = _SCHEME.match(text, start)

@@ -174,7 +174,7 @@ class Values:
         return self.line_end(position, within, end)
 
     def unquoted_end(self, position: int, within: tuple[Quote, ...], *, in_url: bool, encoded: bool) -> int:
-        """The end of an unquoted value: a blank, comma, semicolon, 。 or closing bracket; in a URL also & #."""
+        """The end of an unquoted value: a blank, comma, semicolon, 。 or closing bracket; in a URL & or #."""
         text, at, depth = self.text, position, 0
         while at < len(text):
             character = text[at]

@@ -136,6 +136,8 @@ def _from_percent(written: str) -> Decoded:
 
 
 _JOINED = Encoding(("\n", "\r"), re.compile(r"\\?(?:\r\n?|\n)[ \t]*"), lambda _token: [])
+# A backslash before a line end may also be the secret's own.
+_JOINED_BEHIND_BACKSLASH = Encoding(("\\\n", "\\\r"), re.compile(r"(?:\r\n?|\n)[ \t]*"), lambda _token: [])
 _FOLDED = Encoding(
     ("\n", "\r"), re.compile(r"(?<![ \t])[ \t]*\\?(?:\r\n?|\n)[ \t]*"), lambda token: [(" ", len(token))]
 )
@@ -153,5 +155,5 @@ _SLACK = Encoding(
 _PERCENT = Encoding(("%",), re.compile(r"(?:%[0-9A-Fa-f]{2})++|\+"), _from_percent)
 _PLUS = Encoding(("+",), re.compile(r"\+"), _from_percent)
 
-_ENCODINGS = (_JOINED, _JSON, _SLACK, _PERCENT)
+_ENCODINGS = (_JOINED, _JOINED_BEHIND_BACKSLASH, _JSON, _SLACK, _PERCENT)
 _OF_BLANKS = (_FOLDED, _PLUS)

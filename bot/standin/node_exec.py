@@ -8,14 +8,16 @@ when its connection is lost.
 import asyncio
 import os
 import signal
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import cast
+from functools import partial
 
 import asyncssh
 
 from bot.standin.faults import Faults
 from bot.standin.node_space import NamespaceError, NodeSpace
+from bot.standin.pipes import read_piece, write_all
 
 # What sshd on Debian gives root for a command; nothing of the stand-in's own environment is inherited.
 _ENVIRONMENT = {
@@ -26,6 +28,7 @@ _ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LANG": "C.UTF-8",
 }
+_WAITING_PIECES = 16
 _LOGIN_SHELL = ("/bin/sh", "-c", 'cd "$HOME" && unset OLDPWD && exec "$SHELL" -c "$1"', "sh")
 
 # A full disk, for one command only: its own mount namespace, where /data/shared is an overlay whose
@@ -54,7 +57,10 @@ exec "$@"
 
 
 class Command(asyncssh.SSHServerSession[bytes]):
-    """A session channel that may run one command. ``drop`` cuts the connection it came over."""
+    """A session channel that may run one command.
+
+    ``drop`` cuts the connection it came over; ``ended`` is told when nothing of the command runs any more.
+    """
 
     def __init__(
         self,
@@ -70,15 +76,14 @@ class Command(asyncssh.SSHServerSession[bytes]):
         self._drop = drop
         self._ended = ended
         self._channel: asyncssh.SSHServerChannel[bytes] | None = None
-        self._starting: asyncio.Task[None] | None = None
-        self._transport: asyncio.SubprocessTransport | None = None
-        self._early_input: list[bytes] = []
-        self._input_ended = False
-        self._answer_withheld = False
-        self._streams = False
-        self._channel_lost = False
-
-    # The channel's side.
+        self._run: asyncio.Task[None] | None = None
+        self._child: asyncio.subprocess.Process | None = None
+        self._pumps: list[asyncio.Task[None]] = []
+        self._input: deque[bytes | None] = deque()
+        self._input_arrived = asyncio.Event()
+        self._client_reads = asyncio.Event()
+        self._client_reads.set()
+        self._answer_kept = False
 
     def connection_made(self, chan: asyncssh.SSHServerChannel[bytes]) -> None:
         """The channel is open."""
@@ -89,29 +94,28 @@ class Command(asyncssh.SSHServerSession[bytes]):
         if self._faults.peek("node", "ssh-down"):
             self._drop()
             return True
-        # A protocol that talks back and forth has to be let through until its end; a plain answer is kept.
-        self._answer_withheld = self._faults.take("node", "drop-after-write") is not None
-        self._streams = command.lstrip().startswith("rsync --server")
+        dropped = self._faults.take("node", "drop-after-write") is not None
         slow = self._faults.take("node", "ssh-slow")
-        full = self._faults.take("node", "disk-full") is not None
+        full_disk = self._faults.take("node", "disk-full") is not None
+        # rsync's two ends talk all the time: there, only the end of the talk can be lost.
+        self._answer_kept = dropped and not command.lstrip().startswith("rsync --server")
         delay_s = slow.number("delay_s", 2.0) if slow else 0.0
-        self._starting = asyncio.get_running_loop().create_task(self._start(command, delay_s, full_disk=full))
+        argv = [*(_FULL_DISK if full_disk else ()), *_LOGIN_SHELL, command]
+        self._run = asyncio.get_running_loop().create_task(self._carry_out(argv, delay_s, dropped=dropped))
         return True
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
-        """Standard input, kept until there is a process."""
+        """Standard input; the client is held back while much of it waits."""
         del datatype
-        target = self._stdin()
-        if target is None:
-            self._early_input.append(data)
-        else:
-            target.write(data)
+        self._input.append(data)
+        self._input_arrived.set()
+        if self._channel and len(self._input) > _WAITING_PIECES:
+            self._channel.pause_reading()
 
     def eof_received(self) -> bool:
-        """Close the process's standard input; the channel stays open for its answer."""
-        self._input_ended = True
-        if target := self._stdin():
-            target.close()
+        """The end of standard input; the channel stays open for the answer."""
+        self._input.append(None)
+        self._input_arrived.set()
         return True
 
     def signal_received(self, signal: str) -> None:
@@ -120,98 +124,122 @@ class Command(asyncssh.SSHServerSession[bytes]):
 
     def pause_writing(self) -> None:
         """The client reads slowly: stop reading from the process."""
-        for pipe in self._outputs():
-            pipe.pause_reading()
+        self._client_reads.clear()
 
     def resume_writing(self) -> None:
         """The client has caught up."""
-        for pipe in self._outputs():
-            pipe.resume_reading()
+        self._client_reads.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The channel is gone. The command goes on without it, as under sshd."""
+        """The channel is gone. Its pipes are closed and the command goes on, as under sshd."""
         del exc
-        self._channel_lost = True
-        if self._transport is not None:
-            for number in (0, 1, 2):
-                if pipe := self._transport.get_pipe_transport(number):
-                    pipe.close()
-        elif self._starting is None:
+        self._channel = None
+        self._close_pipes()
+        if self._run is None:
             self._finish()
 
-    # The process's side.
+    def kill(self) -> None:
+        """End the command and its children now."""
+        if self._child is None and self._run is not None:
+            self._run.cancel()
+        self._kill("SIGKILL")
+        self._close_pipes()
 
-    def output(self, number: int, data: bytes) -> None:
-        """Standard output (1) or error (2) of the process."""
-        if self._channel is None or self._channel_lost or (self._answer_withheld and not self._streams):
+    async def _carry_out(self, argv: list[str], delay_s: float, *, dropped: bool) -> None:
+        code = 255
+        try:
+            if delay_s:
+                await asyncio.sleep(delay_s)
+            code = await self._run_child([*self._space.enter_argv(), *argv])
+        except (OSError, NamespaceError) as error:
+            self._write(2, f"sshd: cannot run the command: {error}\n".encode())
+        finally:
+            if dropped:
+                self._drop()
+            elif self._channel is not None and code < 0:
+                self._channel.exit_with_signal(signal.Signals(-code).name.removeprefix("SIG"))
+            elif self._channel is not None:
+                self._channel.exit(code)
+            self._finish()
+
+    async def _run_child(self, argv: list[str]) -> int:
+        """Run to the end: the process is gone and its output closed. Gives its code, -N for signal N."""
+        stdin, stdout, stderr = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
+        theirs = (stdin[0], stdout[1], stderr[1])
+        ours = (stdin[1], stdout[0], stderr[0])
+        for descriptor in ours:
+            os.set_blocking(descriptor, False)
+        try:
+            self._child = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=theirs[0],
+                stdout=theirs[1],
+                stderr=theirs[2],
+                env=_ENVIRONMENT,
+                cwd="/",
+                start_new_session=True,
+            )
+        except BaseException:
+            for descriptor in ours:
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        loop = asyncio.get_running_loop()
+        feed = loop.create_task(self._feed(ours[0]))
+        outputs = [loop.create_task(self._pump(number, ours[number])) for number in (1, 2)]
+        self._pumps = [feed, *outputs]
+        for pump, descriptor in zip(self._pumps, ours, strict=True):
+            # Not in the task itself: one that is cancelled before its first step never gets there.
+            pump.add_done_callback(partial(_close, descriptor))
+        if self._channel is None:
+            self._close_pipes()
+        code = await self._child.wait()
+        await asyncio.wait(outputs)
+        feed.cancel()
+        await asyncio.wait([feed])
+        return code
+
+    async def _feed(self, descriptor: int) -> None:
+        """Standard input, until its end or until the process no longer reads."""
+        with suppress(BrokenPipeError):
+            while True:
+                await self._input_arrived.wait()
+                piece = self._input.popleft()
+                if not self._input:
+                    self._input_arrived.clear()
+                if piece is None:
+                    return
+                await write_all(descriptor, piece)
+                if self._channel and len(self._input) <= _WAITING_PIECES:
+                    self._channel.resume_reading()
+
+    async def _pump(self, number: int, descriptor: int) -> None:
+        """Standard output (1) or error (2), no faster than the client reads."""
+        while piece := await read_piece(descriptor):
+            self._write(number, piece)
+            await self._client_reads.wait()
+
+    def _write(self, number: int, data: bytes) -> None:
+        if self._channel is None or self._channel.is_closing() or self._answer_kept:
             return
         if number == 1:
             self._channel.write(data)
         else:
             self._channel.write_stderr(data)
 
-    def input_full(self, *, full: bool) -> None:
-        """The process reads slowly, or has caught up."""
-        if self._channel is not None and not self._channel_lost:
-            (self._channel.pause_reading if full else self._channel.resume_reading)()
-
-    def process_ended(self) -> None:
-        """The process has ended and its output is closed: answer, or lose the connection instead."""
-        code = self._transport.get_returncode() if self._transport else None
-        if self._answer_withheld:
-            self._drop()
-        elif self._channel is not None and not self._channel_lost:
-            if code is not None and code < 0:
-                self._channel.exit_with_signal(signal.Signals(-code).name.removeprefix("SIG"))
-            else:
-                self._channel.exit(255 if code is None else code)
-        self._finish()
-
-    def kill(self) -> None:
-        """End the command and its children now."""
-        if self._starting is not None and self._transport is None:
-            self._starting.cancel()
-            self._finish()
-        self._kill("SIGKILL")
-
-    async def _start(self, command: str, delay_s: float, *, full_disk: bool) -> None:
-        if delay_s:
-            await asyncio.sleep(delay_s)
-        wrapper = _FULL_DISK if full_disk else ()
-        try:
-            argv = [*self._space.enter_argv(), *wrapper, *_LOGIN_SHELL, command]
-            transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                lambda: _Process(self), *argv, env=_ENVIRONMENT, cwd="/", start_new_session=True
-            )
-        except (OSError, NamespaceError) as error:
-            self.output(2, f"sshd: cannot run the command: {error}\n".encode())
-            self.process_ended()
-            return
-        self._transport = transport
-        if self._channel_lost:
-            self.connection_lost(None)
-            return
-        if target := self._stdin():
-            target.writelines(self._early_input)
-            if self._input_ended:
-                target.close()
-        self._early_input.clear()
-
-    def _stdin(self) -> asyncio.WriteTransport | None:
-        pipe = self._transport.get_pipe_transport(0) if self._transport else None
-        return cast("asyncio.WriteTransport", pipe) if pipe else None
-
-    def _outputs(self) -> list[asyncio.ReadTransport]:
-        pipes = (self._transport.get_pipe_transport(number) for number in (1, 2)) if self._transport else ()
-        return [cast("asyncio.ReadTransport", pipe) for pipe in pipes if pipe and not pipe.is_closing()]
+    def _close_pipes(self) -> None:
+        for pump in self._pumps:
+            pump.cancel()
 
     def _kill(self, name: str) -> None:
         number = getattr(signal, name, None)
-        if self._transport is None or number is None:
+        if self._child is None or self._child.returncode is not None or number is None:
             return
         # The group's id is the process's: it leads a session of its own.
         with suppress(ProcessLookupError):
-            os.killpg(self._transport.get_pid(), number)
+            os.killpg(self._child.pid, number)
 
     def _finish(self) -> None:
         if not self.closed.is_set():
@@ -219,21 +247,6 @@ class Command(asyncssh.SSHServerSession[bytes]):
             self._ended(self)
 
 
-class _Process(asyncio.SubprocessProtocol):
-    """Hands what a process does to its command."""
-
-    def __init__(self, command: Command) -> None:
-        self._command = command
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        self._command.output(fd, cast("bytes", data))
-
-    def pause_writing(self) -> None:
-        self._command.input_full(full=True)
-
-    def resume_writing(self) -> None:
-        self._command.input_full(full=False)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        del exc
-        self._command.process_ended()
+def _close(descriptor: int, pump: asyncio.Task[None]) -> None:
+    del pump
+    os.close(descriptor)

@@ -16,18 +16,19 @@ from bot.standin.clock import StandInClock
 from bot.standin.console import Console
 from bot.standin.control import Control
 from bot.standin.cube import CubeStandIn
+from bot.standin.cube.platform import VERSIONS
 from bot.standin.faults import Faults
 from bot.standin.listener import Listener
 from bot.standin.node import NodeServer
-from bot.standin.node_space import NodeSpace
+from bot.standin.node_space import NamespaceError, NodeSpace
 from bot.standin.slack import SlackStandIn
-from bot.standin.templates import add_template, ensure_templates, seed_default_home
+from bot.standin.templates import TemplateError, add_template, ensure_templates, seed_default_home
 
 _MOST_NODES = 26
 
 
-class StateInUseError(RuntimeError):
-    """Another stand-in serves from the same state directory."""
+class StandInError(RuntimeError):
+    """The stand-ins cannot run as they were asked to; the text is one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +122,13 @@ async def serve(
         until: Stop when it is set; signals are then left to the caller.
 
     Raises:
-        StateInUseError: Another stand-in uses ``state``.
-        ValueError: ``nodes``, ``platform`` or a template cannot be served.
-        NamespaceError: This machine does not allow the namespaces that sandboxes need.
+        StandInError: ``nodes``, ``platform``, ``state`` or a template cannot be served, or this machine
+            does not allow the namespaces that sandboxes need.
     """
     if not 1 <= nodes <= _MOST_NODES:
-        raise ValueError(f"nodes must be 1 to {_MOST_NODES}, for example --nodes 2")
+        raise StandInError(f"nodes must be 1 to {_MOST_NODES}, for example --nodes 2")
+    if platform not in VERSIONS:
+        raise StandInError(f"platform must be one of {', '.join(VERSIONS)}, not {platform!r}")
     stop = until or asyncio.Event()
     loop = asyncio.get_running_loop()
     signals = () if until is not None else (signal.SIGTERM, signal.SIGINT)
@@ -135,7 +137,10 @@ async def serve(
     try:
         with _directory(state) as home:
             async with AsyncExitStack() as started:
-                installation = await _start(started, home, platform, nodes, templates)
+                try:
+                    installation = await _start(started, home, platform, nodes, templates)
+                except (NamespaceError, TemplateError) as refused:
+                    raise StandInError(str(refused)) from refused
                 announce(json.dumps(installation.where()))
                 await stop.wait()
     finally:
@@ -207,7 +212,7 @@ def _locked(state: Path) -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StateInUseError(
+            raise StandInError(
                 f"another stand-in serves from {state}: stop it, or give another --state"
             ) from None
         yield home

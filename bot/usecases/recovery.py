@@ -15,6 +15,9 @@ from bot.usecases.lifecycle import already_decided
 from bot.usecases.occupancy import confirmed
 from bot.usecases.targets import NOTHING_CHANGED
 
+TOLD = frozenset({Action.CREATE, Action.STOP})
+"""Actions with a thread that waits for the truth; others are set right in the log alone."""
+
 BOT = Actor("hermes-bot", ActorKind.BOT)
 
 
@@ -46,8 +49,11 @@ async def find_interrupted(deps: Deps) -> list[Interrupted]:
             continue
         try:
             rows = await deps.log.of_request(intent.request_id)
-            if rows[-1].phase != "outcome":
-                found.append(await _reconcile(intent, rows, deps))
+            if rows[-1].phase == "outcome":
+                continue
+            interrupted = await _reconcile(intent, rows, deps)
+            if interrupted.action in TOLD:
+                found.append(interrupted)
         finally:
             await lock.release()
     return found

@@ -1,8 +1,8 @@
 """A Cube and a node of the stand-ins, with our adapters on them, for the contract suites."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.adapters.cube_sdk import CubeSdk
@@ -40,20 +40,23 @@ class World:
     guest: GuestPrograms
     studio: StudioHttp
     server: NodeServer
-    made: list[str] = field(default_factory=list)
 
     def home(self, home_id: str) -> Path:
         """The home's directory on the host."""
         return self.shared / "hermes-homes" / home_id
 
-    async def provisioned(self, name: str, *, template: str = "hermes-studio") -> str:
+    async def provisioned(
+        self, name: str, *, template: str = "hermes-studio", env: Mapping[str, str] | None = None
+    ) -> str:
         """A sandbox with a seeded home and a workspace of this name; its id."""
         places = places_of(name)
-        await self.node.prepare(places, launch_env={"GREETING": "hello"}, min_free_bytes=0)
+        await self.node.prepare(places, launch_env=env or {"GREETING": "hello"}, min_free_bytes=0)
         await self.node.seed(places)
-        view = await self.cube.create(spec_of(name, template=template))
-        self.made.append(view.sandbox_id)
-        return view.sandbox_id
+        return (await self.cube.create(spec_of(name, template=template))).sandbox_id
+
+    def impatient_guest(self) -> GuestPrograms:
+        """One that gives a Studio a second and a half."""
+        return GuestPrograms(self.cube, deadlines=replace(DEADLINES, studio=1.5))
 
 
 def places_of(name: str) -> Places:

@@ -18,7 +18,7 @@ import psutil
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.standin.server import StateInUseError, serve
+from bot.standin.server import StandInError, serve
 
 pytestmark = pytest.mark.sandbox
 ROOT = Path(__file__).parents[2]
@@ -146,14 +146,19 @@ async def test_a_restart_on_the_same_state_is_the_same_installation(tmp_path: Pa
     assert [message["text"] for message in messages] == ["still here"]
 
 
+async def refusal(**wrong: Any) -> str:
+    asked: dict[str, Any] = {"state": None, "platform": "0.7.1", "nodes": 1, "templates": {}, **wrong}
+    with pytest.raises(StandInError) as caught:
+        await serve(**asked, announce=lambda _line: None, until=asyncio.Event())
+    return str(caught.value)
+
+
 async def test_two_stand_ins_do_not_share_a_state(tmp_path: Path) -> None:
     async with running(str(tmp_path), folder=tmp_path):
-        with pytest.raises(StateInUseError, match="give another --state"):
-            await serve(
-                state=tmp_path,
-                platform="0.7.1",
-                nodes=1,
-                templates={},
-                announce=lambda _line: None,
-                until=asyncio.Event(),
-            )
+        assert "give another --state" in await refusal(state=tmp_path)
+
+
+async def test_what_cannot_be_served_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    assert await refusal(nodes=0) == "nodes must be 1 to 26, for example --nodes 2"
+    assert "0.7.1" in await refusal(platform="9")
+    assert "rootfs" in await refusal(templates={"mine": tmp_path})

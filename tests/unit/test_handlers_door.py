@@ -172,7 +172,10 @@ async def test_a_press_in_the_app_home_is_answered_directly(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        interaction("view_submission", view={"id": "V1", "type": "modal", "callback_id": "old", "state": {"values": {}}}),
+        interaction(
+            "view_submission",
+            view={"id": "V1", "type": "modal", "callback_id": "old", "state": {"values": {}}},
+        ),
         interaction("shortcut", callback_id="old"),
         interaction("message_action", callback_id="old", response_url=""),
     ],

@@ -1,4 +1,4 @@
-"""The redactor at its exits: Slack payloads, structlog events, records of the standard library, one private view."""
+"""The redactor at its exits: Slack payloads, structlog events, standard log records, one private view."""
 
 import collections
 import io

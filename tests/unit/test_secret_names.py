@@ -5,8 +5,8 @@ from bot.domain.secret_names import is_secret_name, is_secret_parameter, words
 SECRET = """
 OPENAI_API_KEY DB_PASSWORD accessToken x-cube-admin-token CUBE_API_KEY_OLD_2025 gItHuB_ToKeN OPENAIApiKey
 auth.token Slack_Bot_Token HERMES_STUDIO_JWT_SECRET_V2 ADMIN_PASSPHRASE REGISTRY_CREDENTIALS MYSQL_PWD passwd
-apikey secrets passwords credential s3SecretKey q-key-time --api-key e2b-traffic-access-token secret_public_key_x
-PRIVATE_KEY public_secret token_path_old
+apikey secrets passwords credential s3SecretKey q-key-time --api-key e2b-traffic-access-token
+secret_public_key_x PRIVATE_KEY public_secret token_path_old
 """
 PLAIN = """
 tokenizer max_tokens total_tokens KEYBOARD MONKEY TURKEY KEYRING_BACKEND passwordless secretary keyspace keys

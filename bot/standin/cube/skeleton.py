@@ -40,7 +40,7 @@ _COPIED = (
     "python3.11",
     "python3.12",
     "python3.13",
-    "ssl/certs",
+    "ssl/certs/ca-certificates.crt",
     "ssl/openssl.cnf",
     "terminfo",
 )
