@@ -68,9 +68,10 @@ def standin(
                 f"--template wants NAME=DIR with an existing directory, such as studio=./image; got {pair}."
             )
         templates[name] = Path(folder)
-    asyncio.run(
+    code = asyncio.run(
         run_standins(state=state, platform=platform, nodes=nodes, templates=templates, with_bot=with_bot)
     )
+    sys.exit(code)
 
 
 @app.command()

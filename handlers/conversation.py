@@ -54,14 +54,22 @@ class Conversation:
         return await self.edit(self.thread_ts, message)
 
     async def _elsewhere(self, message: Message) -> Posted | None:
-        if await self.say_by_url(message):
-            return None
+        # What belongs into a thread must last; an answer through the response URL may be gone at a reload.
+        ways = (self._directly, self.say_by_url) if self.channel else (self.say_by_url, self._directly)
+        for way in ways:
+            told = await way(message)
+            if told:
+                return told if isinstance(told, Posted) else None
+        logger.error("an answer for %s could not be given", self._user or "nobody")
+        return None
+
+    async def _directly(self, message: Message) -> Posted | None:
         if not self._user:
             return None
         try:
             return await self._chat.direct(self._user, message)
         except ChatError as error:
-            logger.error("an answer for %s could not be given: %s", self._user, error.code)  # noqa: TRY400 - the code says it
+            logger.warning("no direct message to %s: %s", self._user, error.code)
             return None
 
     async def say_by_url(self, message: Message) -> bool:

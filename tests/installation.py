@@ -35,7 +35,9 @@ class Installation:
     locks: MemoryLocks
     deps: Deps
 
-    async def create(self, home: str = "alpha", *, actor: Actor = OPERATOR, **more: object) -> Outcome[Provisioned]:
+    async def create(
+        self, home: str = "alpha", *, actor: Actor = OPERATOR, **more: object
+    ) -> Outcome[Provisioned]:
         """Provision, and give how it ended."""
         return (await self.watch(home, actor=actor, **more))[1]
 
@@ -44,7 +46,13 @@ class Installation:
     ) -> tuple[list[StepEvent], Outcome[Provisioned]]:
         """Provision, and give all step events too."""
         request = CreateRequest(
-            **{"request_id": self.deps.ids.request_id(), "actor": actor, "home": home, "workspace": home, **more}
+            **{
+                "request_id": self.deps.ids.request_id(),
+                "actor": actor,
+                "home": home,
+                "workspace": home,
+                **more,
+            }
         )
         return await self.run(request)
 
@@ -58,7 +66,9 @@ class Installation:
         raise AssertionError("provision ended without an outcome")
 
 
-def install(*, limits: Limits | None = None, nodes: tuple[NodeRules, ...] = (NodeRules(id="node-1"),)) -> Installation:
+def install(
+    *, limits: Limits | None = None, nodes: tuple[NodeRules, ...] = (NodeRules(id="node-1"),)
+) -> Installation:
     """Make one with the usual cast."""
     cube, node, clock, locks = MemoryCube(), MemoryNode("node-1"), ManualClock(), MemoryLocks()
     guest = MemoryGuest(cube, node)

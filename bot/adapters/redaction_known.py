@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from threading import Lock
 from typing import NamedTuple
 
-from bot.adapters.redaction_views import Reading, blanks_for_plus, join_lines, readings
+from bot.adapters.redaction_views import Reading, blanks_for_plus, fold_blanks, join_lines, readings
 
 MIN_LENGTH = 6
 """Characters; a shorter secret is not looked for outside the values of secret names."""
@@ -72,7 +72,7 @@ class KnownSecrets:
                     )
                     self._by_beginning[beginning] = tuple(longest_first)
                     written.append(form.written)
-            self._blanks = self._blanks or any(" " in secret for secret in wanted)
+            self._blanks = self._blanks or any(" " in secret or "\t" in secret for secret in wanted)
             self._forms = (*self._forms, *written)
             self._secrets |= wanted
 
@@ -112,7 +112,7 @@ def _with_neighbours(text: str, start: int, form: _Form) -> tuple[int, int]:
 
 def _forms(secret: str) -> Iterator[_Form]:
     """The forms to look for in any reading of a text; what a reading decodes needs no form of its own."""
-    plain = {secret, join_lines(secret)}
+    plain = {secret, join_lines(secret), fold_blanks(secret)}
     plain |= {blanks_for_plus(each) for each in plain}
     for written in plain:
         if len(written) >= MIN_LENGTH:

@@ -20,7 +20,8 @@ _SEPARATOR = r"(?P<sep>:=|=>|[=!+?]?=|:(?!:|(?:\\*+/){2})|[\uff1a\uff1d]|%3[aAdD
 _NAMED = re.compile(_NAME + _CLOSE + r"(?:(?<=[\"'`\u201d\u2019」』»\]])\s*+|[ \t]*+)" + _SEPARATOR)
 _FLAG = re.compile(
     r"(?<![A-Za-z0-9_.\-])"
-    r"(?P<name>(?:--|[\u2014\u2013])[A-Za-z][A-Za-z0-9_.\-]*+)(?P<close>)(?P<sep>[ \t])[ \t]*+(?:\\\r?\n[ \t]*+)?"
+    r"(?P<name>(?:--|[\u2014\u2013])[A-Za-z][A-Za-z0-9_.\-]*+)(?P<close>)(?P<sep>[ \t])[ \t]*+"
+    r"(?:\\\r?\n[ \t]*+)?"
 )
 _ESCAPE_BEFORE = re.compile(r"u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[abfnrtv]")
 _BLANKS = re.compile(r"[ \t\u00a0\u3000]*+")

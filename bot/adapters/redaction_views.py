@@ -81,6 +81,11 @@ def join_lines(text: str) -> str:
     return _JOINED.token.sub("", text)
 
 
+def fold_blanks(text: str) -> str:
+    """The text with one blank for every run of blanks and line ends: where lines are wrapped at a blank."""
+    return _FOLDED.token.sub(" ", text)
+
+
 def blanks_for_plus(text: str) -> str:
     """A ``+`` may stand for a blank in a URL; both are read as a blank where one is looked for."""
     return text.replace("+", " ")
@@ -139,7 +144,9 @@ _JOINED = Encoding(("\n", "\r"), re.compile(r"\\?(?:\r\n?|\n)[ \t]*"), lambda _t
 # A backslash before a line end may also be the secret's own.
 _JOINED_BEHIND_BACKSLASH = Encoding(("\\\n", "\\\r"), re.compile(r"(?:\r\n?|\n)[ \t]*"), lambda _token: [])
 _FOLDED = Encoding(
-    ("\n", "\r"), re.compile(r"(?<![ \t])[ \t]*\\?(?:\r\n?|\n)[ \t]*"), lambda token: [(" ", len(token))]
+    ("\n", "\r"),
+    re.compile(r"(?<![ \t])[ \t]*\\?(?:\r\n?|\n)[ \t]*|[ \t]{2,}|\t"),
+    lambda written: [(" ", len(written))],
 )
 _JSON = Encoding(
     ("\\",),

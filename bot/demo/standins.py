@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.demo.processes import Program, start_bot
-from bot.standin.server import serve
+from bot.standin.server import StandInError, serve
 
 
 async def run_standins(
     *, state: Path | None, platform: str, nodes: int, templates: Mapping[str, Path], with_bot: bool
-) -> None:
-    """Serve until SIGTERM. The first line on stdout is the JSON line with the addresses."""
+) -> int:
+    """Serve until SIGTERM. The first line on stdout is the JSON line with the addresses.
+
+    Gives 0, or 2 when they cannot run as asked; stderr says why.
+    """
     bots: list[asyncio.Task[Program]] = []
     with tempfile.TemporaryDirectory(prefix="hermes-bot-log-") as folder:
 
@@ -28,6 +31,10 @@ async def run_standins(
 
         try:
             await serve(state=state, platform=platform, nodes=nodes, templates=templates, announce=announce)
+        except StandInError as error:
+            sys.stderr.write(f"hermes-bot: {error}\n")
+            return 2
         finally:
             for bot in bots:
                 await (await bot).end()
+    return 0

@@ -22,6 +22,10 @@ pre{overflow:auto;background:#f4f4f4}
 td{border:1px solid #ccc;padding:.1rem .5rem}.error{color:#a00}
 """
 _SCRIPT = """
+addEventListener("submit", event => {
+  const question = event.target.dataset.confirm;
+  if (question && !confirm(question)) event.preventDefault();
+});
 setInterval(async () => {
   const live = document.getElementById("live"), active = document.activeElement;
   if (live.contains(active) && active.matches("input, select, button")) return;

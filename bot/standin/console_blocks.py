@@ -37,10 +37,11 @@ def hidden(**values: str) -> str:
     )
 
 
-def form(deed: str, fields: str, label: str, style: str = "") -> str:
-    """A form with one button that does a deed of the console."""
+def form(deed: str, fields: str, label: str, style: str = "", confirm: str = "") -> str:
+    """A form with one button that does a deed of the console, after a question if there is one."""
     button = f'<button class="{html.escape(style)}">{html.escape(label)}</button>'
-    return f"<form method=post action=/console/{deed}>{fields}{button}</form>"
+    start = f'<form method=post action=/console/{deed} data-confirm="{html.escape(confirm)}">'
+    return f"{start}{fields}{button}</form>"
 
 
 def _styled(text: str) -> str:
@@ -118,7 +119,8 @@ def _element(element: Any, press: str) -> str:
         return form("click", fields + _choice(element, "selected"), "Choose")
     value = hidden(value=element["value"]) if "value" in element else ""
     link = " " + _link(element["url"], element["url"]) if "url" in element else ""
-    return form("click", fields + value, element["text"]["text"], element.get("style", "")) + link
+    asked = _plain([element.get("confirm", {}).get(part) for part in ("title", "text")])
+    return form("click", fields + value, element["text"]["text"], element.get("style", ""), asked) + link
 
 
 def _field(block: Block) -> str:

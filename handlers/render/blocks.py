@@ -1,11 +1,14 @@
 """The few Block Kit shapes that our messages are made of, each within Slack's limits."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from handlers.buttons import Press, value_of
 from handlers.render import limits
 from handlers.render.limits import Block, cut
+
+_CODE_OR_PERSON = re.compile(r"(`[^`]+`|<@[UW][A-Z0-9_]{1,40}>)")
 
 
 def plain(text: str, limit: int) -> dict[str, Any]:
@@ -85,6 +88,20 @@ def rich_text(*parts: tuple[str, bool]) -> Block:
         if fixed:
             element["style"] = {"code": True}
         elements.append(element)
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
+
+
+def rich_prose(text: str) -> Block:
+    """One of our own sentences where Slack takes no markup: its code and its people become elements."""
+    elements: list[dict[str, Any]] = []
+    for part in _CODE_OR_PERSON.split(cut(text, limits.RICH_TEXT)):
+        if _CODE_OR_PERSON.fullmatch(part):
+            if part.startswith("`"):
+                elements.append({"type": "text", "text": part.strip("`"), "style": {"code": True}})
+            else:
+                elements.append({"type": "user", "user_id": part[2:-1]})
+        elif part:
+            elements.append({"type": "text", "text": part})
     return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
 
 

@@ -9,7 +9,7 @@ from bot.ports import Message
 from handlers.buttons import Press
 from handlers.render import blocks, limits
 from handlers.render.limits import Block, cut
-from handlers.render.mrkdwn import bold, escape, seconds
+from handlers.render.mrkdwn import bold, prose, seconds
 
 _STATUS = {
     StepState.PENDING: "pending",
@@ -90,7 +90,8 @@ def _headline(progress: Progress) -> str:
 
 
 def _foot(progress: Progress) -> list[Block]:
-    if progress.ended:
+    if progress.ended or progress.waiting:
+        # Before it has begun there is nothing in the audit log that could be cancelled.
         return []
     return [blocks.actions(blocks.button("Cancel", Press.CREATE_CANCEL, progress.request_id))]
 
@@ -118,7 +119,7 @@ def _plan(progress: Progress, headline: str) -> Block:
         }
         aside = _aside(event)
         if aside:
-            task["details"] = blocks.rich_text((aside, False))
+            task["details"] = blocks.rich_prose(aside)
         tasks.append(task)
     return {"type": "plan", "title": cut(headline, limits.PLAN_TITLE), "tasks": tasks[: limits.PLAN_TASKS]}
 
@@ -130,6 +131,6 @@ def _lines(progress: Progress) -> str:
         aside = _aside(event)
         title = bold(STEP_TITLES[step]) if event.state is StepState.RUNNING else STEP_TITLES[step]
         # Ten lines share one section, so that a long note cannot push the later steps out of it.
-        shown = cut(escape(aside), limits.SECTION // (2 * len(Step))) if aside else ""
+        shown = cut(prose(aside), limits.SECTION // (2 * len(Step))) if aside else ""
         lines.append(f"{_SIGN[event.state]} {step.value}. {title}" + (f" · {shown}" if shown else ""))
     return "\n".join(lines)

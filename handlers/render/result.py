@@ -19,8 +19,8 @@ from handlers.render.limits import Block
 from handlers.render.mrkdwn import bold, code, listed, person, prose, seconds
 
 _SEEDING = {
-    Seeding.SEEDED: "new: filled from the team's default home",
-    Seeding.ALREADY: "already initialised: nothing in it was changed",
+    Seeding.SEEDED: "new, filled from the team's default home",
+    Seeding.ALREADY: "already initialised, nothing in it was changed",
     Seeding.COMPLETED: "an interrupted filling was completed",
 }
 
@@ -81,7 +81,7 @@ def result_message(result: Provisioned) -> Message:
 
 def _facts(result: Provisioned, total: str) -> list[tuple[str, str]]:
     return [
-        ("Home", f"{code(result.home)}: {_SEEDING[result.seeding]}"),
+        ("Home", f"{code(result.home)} ({_SEEDING[result.seeding]})"),
         ("Workspace", code(result.workspace)),
         ("Sandbox", code(result.sandbox_id)),
         ("Template", code(result.template)),

@@ -27,7 +27,9 @@ async def guest_programs() -> dict[str, str]:
     """Verb → the command up to its verb and arguments, which are its last two words."""
     cube = Overhearing()
     guest = GuestPrograms(cast("Cube", cube))
-    plan = OverlayPlan(link=("any",))
+    plan = OverlayPlan(
+        link=("any",), keep_private=(), already=(), remove_dangling=(), conflict=(), ignored=()
+    )
     told: dict[str, str] = {}
     for asked in (
         guest.check_mounts("", ""),

@@ -80,6 +80,7 @@ async def run(script: Script, spec: CreateSpec, places: Places, marker: str) -> 
     for port in (script.studio_port, 49983):
         host = f"{port}-{sandbox.sandbox_id}.{script.domain}"
         (await script.http.get(f"{script.proxy}/health", headers={"Host": host})).raise_for_status()
+    sandbox._client = None  # a collected handle closes its client, and this one is not its own
     return str(sandbox.sandbox_id)
 
 

@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-
 from integration.standin_cube_kit import eventually, running
 
 pytestmark = pytest.mark.sandbox
@@ -223,7 +222,7 @@ async def test_a_busy_tap_keeps_a_sandbox_paused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("platform", "kept"), [("0.6", True), ("0.7.0", False), ("0.7.1", True)])
-async def test_labels_after_a_pause(tmp_path: Path, platform: str, kept: bool) -> None:
+async def test_labels_after_a_pause(tmp_path: Path, platform: str, *, kept: bool) -> None:
     async with running(tmp_path, platform) as rig, rig.api() as api:
         made = (await rig.create(metadata={"hermes-home": "alpha"}))["sandboxID"]
         await api.post(f"/sandboxes/{made}/pause")

@@ -148,9 +148,8 @@ async def test_update_takes_blocks_away_unless_they_are_given_again(
 ) -> None:
     ts = (await client.chat_postMessage(channel="C_OPS", text="one", blocks=[SECTION]))["ts"]
 
-    await client.chat_update(
-        channel="C_OPS", ts=ts, metadata={"event_type": "job", "event_payload": {"n": 1}}
-    )
+    metadata = {"event_type": "job", "event_payload": {"n": 1}}
+    await client.api_call("chat.update", json={"channel": "C_OPS", "ts": ts, "metadata": metadata})
     kept = (await workspace.messages())[0]
     await client.chat_update(channel="C_OPS", ts=ts, text="two")
     bare = (await workspace.messages())[0]

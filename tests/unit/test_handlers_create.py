@@ -168,7 +168,7 @@ async def test_a_result_that_the_thread_does_not_take_is_not_lost(desk: Desk) ->
     desk.world.studio.before("envd", archive)
     await desk.command("U_OPERATOR", "create home=alpha")
 
-    assert "Studio for home alpha is ready" in desk.told("U_OPERATOR")
+    assert "Studio for home alpha is ready" in desk.parents("D_U_OPERATOR")[0].text
 
 
 async def test_a_progress_message_that_cannot_be_edited_does_not_stop_the_work(desk: Desk) -> None:

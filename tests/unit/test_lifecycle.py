@@ -26,7 +26,7 @@ async def ask(world: Installation, actor: Actor = OPERATOR, target: str = "alpha
     return answer.value
 
 
-async def test_the_question_says_what_is_lost_and_kept_and_changes_nothing(world):
+async def test_the_question_says_what_is_lost_and_kept_and_changes_nothing(world: Installation) -> None:
     plan = await ask(world)
 
     assert "home alpha" in plan.kept[0]
@@ -35,7 +35,7 @@ async def test_the_question_says_what_is_lost_and_kept_and_changes_nothing(world
     assert len(world.cube.sandboxes) == 1
 
 
-async def test_stop_closes_studio_destroys_and_keeps_the_home(world):
+async def test_stop_closes_studio_destroys_and_keeps_the_home(world: Installation) -> None:
     plan = await ask(world)
 
     outcome = await stop(plan.request_id, OPERATOR, world.deps)
@@ -46,7 +46,7 @@ async def test_stop_closes_studio_destroys_and_keeps_the_home(world):
     assert world.node.homes["alpha"].initialised
 
 
-async def test_two_presses_at_once_stop_once_and_both_are_answered(world):
+async def test_two_presses_at_once_stop_once_and_both_are_answered(world: Installation) -> None:
     plan = await ask(world)
 
     outcomes = await asyncio.gather(
@@ -57,7 +57,7 @@ async def test_two_presses_at_once_stop_once_and_both_are_answered(world):
     assert world.cube.called("kill") == 1
 
 
-async def test_somebody_elses_sandbox_is_refused_at_the_press_too(world):
+async def test_somebody_elses_sandbox_is_refused_at_the_press_too(world: Installation) -> None:
     plan = await ask(world)
 
     outcome = await stop(plan.request_id, OPERATOR2, world.deps)
@@ -66,7 +66,7 @@ async def test_somebody_elses_sandbox_is_refused_at_the_press_too(world):
     assert len(world.cube.sandboxes) == 1
 
 
-async def test_a_paused_sandbox_is_stopped_without_waking_it(world):
+async def test_a_paused_sandbox_is_stopped_without_waking_it(world: Installation) -> None:
     plan = await ask(world)
     world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
 
@@ -76,7 +76,7 @@ async def test_a_paused_sandbox_is_stopped_without_waking_it(world):
     assert world.guest.called("stop_studio") == 0
 
 
-async def test_a_sandbox_that_cube_still_shows_is_unknown_not_done(world):
+async def test_a_sandbox_that_cube_still_shows_is_unknown_not_done(world: Installation) -> None:
     plan = await ask(world)
     world.cube.fail("kill", fault("kill", 408, ""))
 
@@ -86,9 +86,11 @@ async def test_a_sandbox_that_cube_still_shows_is_unknown_not_done(world):
     assert outcome.code == "stop-unknown"
 
 
-async def test_a_refused_kill_says_that_the_sandbox_still_exists(world):
+async def test_a_refused_kill_says_that_the_sandbox_still_exists(world: Installation) -> None:
     plan = await ask(world)
-    world.cube.fail("kill", fault("kill", 500, "CubeMaster returned error code 130593: sandbox not in normal state"))
+    world.cube.fail(
+        "kill", fault("kill", 500, "CubeMaster returned error code 130593: sandbox not in normal state")
+    )
 
     outcome = await stop(plan.request_id, OPERATOR, world.deps)
 
@@ -96,7 +98,7 @@ async def test_a_refused_kill_says_that_the_sandbox_still_exists(world):
     assert "still exists" in outcome.safe
 
 
-async def test_keep_it_closes_the_question_for_good(world):
+async def test_keep_it_closes_the_question_for_good(world: Installation) -> None:
     plan = await ask(world)
     kept = await dismiss_stop(plan.request_id, OPERATOR, world.deps)
 
@@ -108,16 +110,14 @@ async def test_keep_it_closes_the_question_for_good(world):
     assert len(world.cube.sandboxes) == 1
 
 
-async def test_stop_without_a_sandbox_says_how_to_make_one(world):
-    answer = await ask_stop(
-        StopRequest(request_id="r", actor=ADMIN, target="nothing-here"), world.deps
-    )
+async def test_stop_without_a_sandbox_says_how_to_make_one(world: Installation) -> None:
+    answer = await ask_stop(StopRequest(request_id="r", actor=ADMIN, target="nothing-here"), world.deps)
 
     assert answer.code == "sandbox-not-found"
     assert "/hermes create" in answer.todo
 
 
-async def test_the_owner_gets_the_link_and_the_log_says_so(world):
+async def test_the_owner_gets_the_link_and_the_log_says_so(world: Installation) -> None:
     sandbox_id = next(iter(world.cube.sandboxes))
 
     outcome = await reveal(sandbox_id, OPERATOR, "C1", world.deps)
@@ -130,7 +130,9 @@ async def test_the_owner_gets_the_link_and_the_log_says_so(world):
 
 
 @pytest.mark.parametrize(("actor", "code"), [(OUTSIDER, "role-needed"), (OPERATOR2, "not-owner")])
-async def test_others_are_refused_and_the_attempt_is_recorded(world, actor, code):
+async def test_others_are_refused_and_the_attempt_is_recorded(
+    world: Installation, actor: Actor, code: str
+) -> None:
     sandbox_id = next(iter(world.cube.sandboxes))
 
     outcome = await reveal(sandbox_id, actor, "C1", world.deps)
@@ -140,7 +142,7 @@ async def test_others_are_refused_and_the_attempt_is_recorded(world, actor, code
     assert (row.phase, row.result, row.actor) == ("reveal", "refused", actor.id)
 
 
-async def test_what_was_revealed_is_hidden_everywhere_else_from_then_on(world):
+async def test_what_was_revealed_is_hidden_everywhere_else_from_then_on(world: Installation) -> None:
     sandbox_id = next(iter(world.cube.sandboxes))
 
     await reveal(sandbox_id, APPROVER, "C1", world.deps)

@@ -19,7 +19,7 @@ def world() -> Installation:
     return install()
 
 
-async def test_a_create_runs_all_ten_steps_and_ends_done(world):
+async def test_a_create_runs_all_ten_steps_and_ends_done(world: Installation) -> None:
     events, outcome = await world.watch("alpha", workspace="proj")
 
     assert isinstance(outcome, Done)
@@ -28,7 +28,7 @@ async def test_a_create_runs_all_ten_steps_and_ends_done(world):
     assert outcome.value.workspace == "proj"
 
 
-async def test_the_sandbox_gets_three_mounts_our_labels_and_pause_on_timeout(world):
+async def test_the_sandbox_gets_three_mounts_our_labels_and_pause_on_timeout(world: Installation) -> None:
     outcome = await world.create("alpha", workspace="proj", timeout=60)
 
     spec = world.cube.specs[outcome.value.sandbox_id]
@@ -42,14 +42,14 @@ async def test_the_sandbox_gets_three_mounts_our_labels_and_pause_on_timeout(wor
     assert spec.labels["hermes-owner"] == OPERATOR.id
 
 
-async def test_no_environment_value_reaches_cube(world):
+async def test_no_environment_value_reaches_cube(world: Installation) -> None:
     outcome = await world.create("alpha", env={"OPENAI_API_KEY": "EXAMPLE-very-secret"})
 
     assert "EXAMPLE-very-secret" not in repr(world.cube.specs[outcome.value.sandbox_id].metadata())
     assert world.node.homes["alpha"].env == {"OPENAI_API_KEY": "EXAMPLE-very-secret"}
 
 
-async def test_an_outsider_is_refused_and_nothing_is_written(world):
+async def test_an_outsider_is_refused_and_nothing_is_written(world: Installation) -> None:
     outcome = await world.create("alpha", actor=OUTSIDER)
 
     assert isinstance(outcome, Refused)
@@ -58,14 +58,14 @@ async def test_an_outsider_is_refused_and_nothing_is_written(world):
     assert await world.deps.log.open_intents() == []
 
 
-async def test_a_stranger_from_another_team_is_refused_whatever_is_configured(world):
+async def test_a_stranger_from_another_team_is_refused_whatever_is_configured(world: Installation) -> None:
     outcome = await world.create("alpha", actor=replace(OPERATOR, outside_team=True))
 
     assert outcome.code == "outside-team"
 
 
 @pytest.mark.parametrize("state", [SandboxState.RUNNING, SandboxState.PAUSED, SandboxState.PAUSING])
-async def test_a_home_in_use_is_refused_with_its_owner(world, state):
+async def test_a_home_in_use_is_refused_with_its_owner(world: Installation, state: SandboxState) -> None:
     first = await world.create("alpha")
     world.cube.set_state(first.value.sandbox_id, state)
 
@@ -77,7 +77,7 @@ async def test_a_home_in_use_is_refused_with_its_owner(world, state):
     assert Offer.OPEN in outcome.offers
 
 
-async def test_a_home_is_in_use_although_cube_lost_the_metadata(world):
+async def test_a_home_is_in_use_although_cube_lost_the_metadata(world: Installation) -> None:
     first = await world.create("alpha")
     world.cube.sandboxes[first.value.sandbox_id] = replace(
         world.cube.sandboxes[first.value.sandbox_id], metadata={}, state=SandboxState.PAUSED
@@ -89,14 +89,14 @@ async def test_a_home_is_in_use_although_cube_lost_the_metadata(world):
     assert len(world.cube.sandboxes) == 1
 
 
-async def test_two_creates_at_once_make_one_sandbox(world):
+async def test_two_creates_at_once_make_one_sandbox(world: Installation) -> None:
     outcomes = await asyncio.gather(world.create("alpha"), world.create("alpha", actor=OPERATOR2))
 
     assert sorted(type(o).__name__ for o in outcomes) == ["Done", "Refused"]
     assert len(world.cube.sandboxes) == 1
 
 
-async def test_a_workspace_in_use_by_another_home_is_said_not_refused(world):
+async def test_a_workspace_in_use_by_another_home_is_said_not_refused(world: Installation) -> None:
     await world.create("alpha", workspace="proj")
 
     outcome = await world.create("beta", workspace="proj")
@@ -104,7 +104,7 @@ async def test_a_workspace_in_use_by_another_home_is_said_not_refused(world):
     assert any("also used by home alpha" in note for note in outcome.value.notes)
 
 
-async def test_quota_per_person_counts_jobs_on_their_way():
+async def test_quota_per_person_counts_jobs_on_their_way() -> None:
     world = install(limits=Limits(per_user=1))
 
     outcomes = await asyncio.gather(world.create("alpha"), world.create("beta"))
@@ -112,7 +112,7 @@ async def test_quota_per_person_counts_jobs_on_their_way():
     assert sorted(getattr(o, "code", "") for o in outcomes) == ["provisioned", "quota-user"]
 
 
-async def test_quota_of_the_team():
+async def test_quota_of_the_team() -> None:
     world = install(limits=Limits(total=1))
     await world.create("alpha")
 
@@ -121,14 +121,14 @@ async def test_quota_of_the_team():
     assert outcome.code == "quota-total"
 
 
-async def test_an_unknown_template_names_those_that_are_ready(world):
+async def test_an_unknown_template_names_those_that_are_ready(world: Installation) -> None:
     outcome = await world.create("alpha", template="nope")
 
     assert outcome.code == "template-not-found"
     assert "template=hermes-studio" in outcome.todo
 
 
-async def test_a_lost_create_answer_adopts_the_sandbox_that_was_made(world):
+async def test_a_lost_create_answer_adopts_the_sandbox_that_was_made(world: Installation) -> None:
     world.cube.fail("create", fault("create", 408, ""), after=True)
 
     outcome = await world.create("alpha")
@@ -138,7 +138,9 @@ async def test_a_lost_create_answer_adopts_the_sandbox_that_was_made(world):
     assert len(world.cube.sandboxes) == 1
 
 
-async def test_a_lost_create_answer_without_a_sandbox_is_unknown_and_never_created_twice(world):
+async def test_a_lost_create_answer_without_a_sandbox_is_unknown_and_never_created_twice(
+    world: Installation,
+) -> None:
     world.cube.fail("create", fault("create", 408, ""))
 
     outcome = await world.create("alpha")
@@ -148,7 +150,7 @@ async def test_a_lost_create_answer_without_a_sandbox_is_unknown_and_never_creat
     assert world.cube.called("create") == 1
 
 
-async def test_no_capacity_leaves_nothing_half_made_and_can_be_continued(world):
+async def test_no_capacity_leaves_nothing_half_made_and_can_be_continued(world: Installation) -> None:
     world.cube.fail("create", fault("create", 500, "CubeMaster returned error code 130597: no more resource"))
     failed = await world.create("alpha")
     request_id = (await world.log.recent(home="alpha"))[0].request_id
@@ -161,7 +163,7 @@ async def test_no_capacity_leaves_nothing_half_made_and_can_be_continued(world):
     assert outcome.value.seeding is Seeding.ALREADY
 
 
-async def test_a_failure_after_the_create_keeps_the_sandbox(world):
+async def test_a_failure_after_the_create_keeps_the_sandbox(world: Installation) -> None:
     world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
 
     outcome = await world.create("alpha")
@@ -171,7 +173,7 @@ async def test_a_failure_after_the_create_keeps_the_sandbox(world):
     assert set(outcome.offers) == {Offer.CONTINUE, Offer.STOP}
 
 
-async def test_continue_finishes_with_the_same_sandbox(world):
+async def test_continue_finishes_with_the_same_sandbox(world: Installation) -> None:
     world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
     failed = await world.create("alpha", env={"A": "1"})
     request_id = (await world.log.recent(home="alpha"))[0].request_id
@@ -184,7 +186,7 @@ async def test_continue_finishes_with_the_same_sandbox(world):
     assert world.node.homes["alpha"].env == {"A": "1"}
 
 
-async def test_continue_acts_once(world):
+async def test_continue_acts_once(world: Installation) -> None:
     world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
     await world.create("alpha")
     request_id = (await world.log.recent(home="alpha"))[0].request_id
@@ -196,7 +198,7 @@ async def test_continue_acts_once(world):
     assert sorted(o.code for o in outcomes) == ["already-decided", "continued"]
 
 
-async def test_the_node_error_has_three_sentences_and_its_own_words(world):
+async def test_the_node_error_has_three_sentences_and_its_own_words(world: Installation) -> None:
     world.node.fail("prepare", NodeError("unsafe-path", "/data/shared/hermes-homes/alpha is a link"))
 
     outcome = await world.create("alpha")
@@ -206,7 +208,7 @@ async def test_the_node_error_has_three_sentences_and_its_own_words(world):
     assert "is a link" in outcome.detail
 
 
-async def test_a_missing_default_home_names_the_command_that_makes_one(world):
+async def test_a_missing_default_home_names_the_command_that_makes_one(world: Installation) -> None:
     world.node.default_home = False
 
     outcome = await world.create("alpha")
@@ -215,7 +217,7 @@ async def test_a_missing_default_home_names_the_command_that_makes_one(world):
     assert "hermes-bot template seed" in outcome.todo
 
 
-async def test_mounts_that_are_not_proved_end_the_job_before_studio_starts(world):
+async def test_mounts_that_are_not_proved_end_the_job_before_studio_starts(world: Installation) -> None:
     world.guest.mounts_wrong = ("public skills accept a write",)
 
     outcome = await world.create("alpha")
@@ -224,7 +226,7 @@ async def test_mounts_that_are_not_proved_end_the_job_before_studio_starts(world
     assert world.guest.studio_running == set()
 
 
-async def test_a_studio_that_looks_dead_from_outside_fails_health_and_is_kept(world):
+async def test_a_studio_that_looks_dead_from_outside_fails_health_and_is_kept(world: Installation) -> None:
     world.studio.not_ready["*"] = "agent bridge is not ready"
 
     outcome = await world.create("alpha")
@@ -234,7 +236,7 @@ async def test_a_studio_that_looks_dead_from_outside_fails_health_and_is_kept(wo
     assert len(world.cube.sandboxes) == 1
 
 
-async def test_cancel_stops_before_the_next_step_and_says_what_exists(world):
+async def test_cancel_stops_before_the_next_step_and_says_what_exists(world: Installation) -> None:
     request_ids: list[str] = []
 
     async def press_cancel() -> None:
@@ -250,7 +252,7 @@ async def test_cancel_stops_before_the_next_step_and_says_what_exists(world):
     assert world.cube.sandboxes == {}
 
 
-async def test_cancel_by_somebody_else_is_refused(world):
+async def test_cancel_by_somebody_else_is_refused(world: Installation) -> None:
     answers: list[str] = []
 
     async def press_cancel() -> None:
@@ -265,7 +267,7 @@ async def test_cancel_by_somebody_else_is_refused(world):
     assert isinstance(outcome, Done)
 
 
-async def test_without_an_audit_log_nothing_is_changed(world):
+async def test_without_an_audit_log_nothing_is_changed(world: Installation) -> None:
     world.log.broken = "disk is full"
 
     outcome = await world.create("alpha")
@@ -276,9 +278,14 @@ async def test_without_an_audit_log_nothing_is_changed(world):
     assert world.node.homes == {}
 
 
-async def test_a_crash_is_found_at_the_next_start_with_its_sandbox(world):
+async def test_a_crash_is_found_at_the_next_start_with_its_sandbox(world: Installation) -> None:
     request = CreateRequest(
-        request_id=world.deps.ids.request_id(), actor=OPERATOR, home="alpha", workspace="alpha", channel="C1", thread_ts="1.0"
+        request_id=world.deps.ids.request_id(),
+        actor=OPERATOR,
+        home="alpha",
+        workspace="alpha",
+        channel="C1",
+        thread_ts="1.0",
     )
 
     async def crash() -> None:
@@ -296,8 +303,10 @@ async def test_a_crash_is_found_at_the_next_start_with_its_sandbox(world):
     assert await find_interrupted(world.deps) == []
 
 
-async def test_a_job_that_a_living_process_holds_is_not_called_interrupted(world):
-    request = CreateRequest(request_id=world.deps.ids.request_id(), actor=OPERATOR, home="alpha", workspace="alpha")
+async def test_a_job_that_a_living_process_holds_is_not_called_interrupted(world: Installation) -> None:
+    request = CreateRequest(
+        request_id=world.deps.ids.request_id(), actor=OPERATOR, home="alpha", workspace="alpha"
+    )
     seen: list[int] = []
 
     async def another_start() -> None:

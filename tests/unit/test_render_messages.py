@@ -294,6 +294,27 @@ def test_what_the_modal_reveals_passes_the_redactor_and_nothing_else_does() -> N
     assert other not in repr(view)
 
 
+def test_code_and_people_in_a_note_are_not_shown_as_markup() -> None:
+    [plan] = [
+        b
+        for b in progress_message(progress("`abc` of <@U_OPERATOR>, <!channel>")).blocks
+        if b["type"] == "plan"
+    ]
+
+    assert plan["tasks"][0]["details"]["elements"][0]["elements"] == [
+        {"type": "text", "text": "abc", "style": {"code": True}},
+        {"type": "text", "text": " of "},
+        {"type": "user", "user_id": "U_OPERATOR"},
+        {"type": "text", "text": ", <!channel> · 1.5 s"},
+    ]
+
+
+def test_a_create_that_waits_its_turn_cannot_be_cancelled_yet() -> None:
+    waiting = progress_message(Progress(request_id="r-1", home="alpha", waiting=True))
+
+    assert not [b for b in waiting.blocks if b["type"] == "actions"]
+
+
 def test_a_settled_card_keeps_its_content_and_loses_its_buttons() -> None:
     card = stop_card(PLAN, "U_OPERATOR")
 

@@ -54,7 +54,7 @@ def database_facts(home: str) -> dict[str, Any]:
         if path.stat().st_size > MAX_DATABASE_BYTES:
             notes.append(f"{name} is too large to be checked here")
             continue
-        verdict, mode, note = _check(path, deadline)
+        verdict, mode, note = check_database(path, deadline)
         verdicts.append(verdict)
         journal_mode = mode if name == "state.db" else journal_mode
         if note:
@@ -63,9 +63,29 @@ def database_facts(home: str) -> dict[str, Any]:
     return {"journal_mode": journal_mode, "ok": all(known) if known else None, "notes": notes}
 
 
-def _check(path: Path, deadline: float) -> tuple[bool | None, str, str]:
+def check_database(path: Path, deadline: float) -> tuple[bool | None, str, str]:
+    """Verdict (None = cannot be told), journal mode, and what there is to say.
+
+    A read-only look at a WAL database makes its ``-wal`` and ``-shm`` files and cannot remove them again.
+    Where there is no ``-wal``, nobody has the database open in that mode, so it is read as a file that does
+    not change; should it have changed after all, a second look tells.
+    """
+    if not path.with_name(f"{path.name}-wal").exists():
+        verdict, mode, note = _look(f"file:{quote(str(path))}?mode=ro&immutable=1", deadline)
+        if verdict:
+            return verdict, "wal" if _says_wal(path) else mode, note
+    return _look(f"file:{quote(str(path))}?mode=ro", deadline)
+
+
+def _says_wal(path: Path) -> bool:
+    """The write version in the header (SQLite file format, offset 18) is 2 for WAL; kept when nobody has it open."""
+    with path.open("rb") as file:
+        return file.read(19)[18:] == b"\x02"
+
+
+def _look(uri: str, deadline: float) -> tuple[bool | None, str, str]:
     try:
-        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=5.0)
+        connection = sqlite3.connect(uri, uri=True, timeout=5.0)
     except sqlite3.Error as error:
         return None, "", f"could not be opened ({error})"
     try:

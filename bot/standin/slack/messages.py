@@ -11,7 +11,8 @@ from typing import Any
 from bot.standin.clock import StandInClock
 
 Block = dict[str, Any]
-_OLD_VERSIONS = 20
+_OLD_VERSIONS = 20  # of a message's blocks, for stale clients
+_KEPT_VERSIONS = 3  # of those, over a restart
 
 
 @dataclass(slots=True)
@@ -93,6 +94,7 @@ class MessageStore:
         self._last_us = 0
         self._journal_path = journal
         self._load()
+        self._compact()
         self._journal = journal.open("a", encoding="utf-8")
 
     def close(self) -> None:
@@ -189,8 +191,15 @@ class MessageStore:
 
     def _write(self, message: Message) -> None:
         if message.ephemeral_for is None:
-            self._journal.write(json.dumps(asdict(message)) + "\n")
+            self._journal.write(_line(message))
             self._journal.flush()
+
+    def _compact(self) -> None:
+        """Start the journal anew with one line for each message."""
+        scratch = self._journal_path.with_suffix(".new")
+        kept = (message for channel in self._channels.values() for message in channel.values())
+        scratch.write_text("".join(map(_line, kept)), encoding="utf-8")
+        scratch.replace(self._journal_path)
 
     def _load(self) -> None:
         if not self._journal_path.exists():
@@ -201,6 +210,11 @@ class MessageStore:
                 self._keep(message)
                 seconds, _, micros = message.ts.partition(".")
                 self._last_us = max(self._last_us, int(seconds) * 1_000_000 + int(micros))
+
+
+def _line(message: Message) -> str:
+    kept = {**asdict(message), "older_blocks": message.older_blocks[-_KEPT_VERSIONS:]}
+    return json.dumps(kept) + "\n"
 
 
 def _from_line(line: str) -> Message | None:

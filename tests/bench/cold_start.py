@@ -1,0 +1,97 @@
+"""From starting the process until the bot can ack, beside a process that only imports the same libraries."""
+
+import json
+import statistics
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bot.standin.slack import SlackStandIn
+from tests.bench.figures import Figure, figure, median_of_ratios
+from tests.bench.workspace import BenchError, launch, pointed_at, type_command, until, workspace
+
+TARGET = 1.3
+PAIRS = 11
+SERVE = ("-m", "bot.cli", "serve")
+LIBRARIES = ("-m", "tests.bench.loaded_libraries")
+IMPORTS = str(Path(__file__).with_name("import_only.py"))
+
+
+async def measure(folder: Path, env: Mapping[str, str]) -> dict[str, Figure]:
+    """The figure. The first start of each, which writes byte code and makes the database, does not count."""
+    async with workspace(folder / "slack-of-starts") as slack:
+        env = pointed_at(slack, env) | {"HERMES_BOT_LOG": "json"}
+        libraries = folder / "libraries.json"
+        await _list_libraries(libraries, env, folder / "libraries.log")
+
+        async def bot() -> float:
+            return await _until_ready(slack, env, folder / "start.log")
+
+        async def imports() -> float:
+            return await _until_imported(libraries, env, folder / "imports.log")
+
+        await bot()
+        await imports()
+        pairs = [await _pair(bot, imports, swapped=bool(number % 2)) for number in range(PAIRS)]
+    modules = json.loads(libraries.read_text())
+    return {
+        "cold_start": figure(
+            median_of_ratios(pairs),
+            TARGET,
+            ready_s=round(statistics.median(ready for ready, _ in pairs), 3),
+            imports_s=round(statistics.median(imported for _, imported in pairs), 3),
+            ratios=[round(ready / imported, 3) for ready, imported in pairs],
+            libraries=sorted({name.partition(".")[0] for name in modules}),
+            modules=len(modules),
+            n=len(pairs),
+        )
+    }
+
+
+async def _pair(
+    bot: Callable[[], Awaitable[float]], imports: Callable[[], Awaitable[float]], *, swapped: bool
+) -> tuple[float, float]:
+    if swapped:
+        imported = await imports()
+        return await bot(), imported
+    return await bot(), await imports()
+
+
+async def _until_ready(slack: SlackStandIn, env: Mapping[str, str], log: Path) -> float:
+    """Seconds until the bot says that it is ready; then a command proves it."""
+    async with _started(*SERVE, env=env, log=log, sign=b'"event": "ready"') as seconds:
+        await type_command(slack, "help")
+    await until(lambda: slack.world.sockets.connected == 0, "the bot to leave")
+    return seconds
+
+
+async def _until_imported(libraries: Path, env: Mapping[str, str], log: Path) -> float:
+    """Seconds until the libraries are there; what Python does at its end is not part of a start."""
+    async with _started(IMPORTS, str(libraries), env=env, log=log, sign=b"imported") as seconds:
+        return seconds
+
+
+@asynccontextmanager
+async def _started(
+    *arguments: str, env: Mapping[str, str], log: Path, sign: bytes
+) -> AsyncIterator[float]:
+    """A program, and the seconds from starting it until the sign stands in its log."""
+    log.write_bytes(b"")
+    begin = time.perf_counter()
+    program = await launch(*arguments, env=env, log=log)
+    try:
+        await until(lambda: sign in log.read_bytes(), f"the sign {sign.decode()!r}", program)
+        yield time.perf_counter() - begin
+    finally:
+        await program.end()
+
+
+async def _list_libraries(answer: Path, env: Mapping[str, str], log: Path) -> None:
+    program = await launch(*LIBRARIES, str(answer), env=env, log=log)
+    try:
+        await until(answer.exists, "the list of loaded libraries", program)
+    finally:
+        await program.end()
+    if not answer.exists():
+        raise BenchError(f"the loaded libraries could not be listed:\n{log.read_text()[-2000:]}")

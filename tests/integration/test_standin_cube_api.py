@@ -1,0 +1,324 @@
+"""CubeAPI's words and statuses, host-mount rules, and the faults that can be switched on."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+from integration.standin_cube_kit import Rig, mounts, running
+
+pytestmark = pytest.mark.sandbox
+
+
+async def _post(rig: Rig, path: str = "/sandboxes", **options: object) -> httpx.Response:
+    async with rig.api() as api:
+        return await api.post(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "words"),
+    [
+        ("{", {"Content-Type": "application/json"}, 400, "Failed to parse the request body as JSON"),
+        ("{}", {"Content-Type": "text/plain"}, 415, "Expected request with `Content-Type: application/json`"),
+        ("{}", {"Content-Type": "application/json"}, 422, "missing field `templateID`"),
+        (
+            '{"templateID": "x", "timeout": "2h"}',
+            {"Content-Type": "application/json"},
+            422,
+            'timeout: invalid type: string "2h", expected i64',
+        ),
+        (
+            '{"templateID": "x", "metadata": {"a": 1}}',
+            {"Content-Type": "application/json"},
+            422,
+            "metadata.a: invalid type: integer `1`, expected a string",
+        ),
+    ],
+)
+async def test_a_body_that_does_not_parse_is_plain_text(
+    tmp_path: Path, content: str, headers: dict[str, str], status: int, words: str
+) -> None:
+    async with running(tmp_path) as rig:
+        answer = await _post(rig, content=content, headers=headers)
+
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    assert words in answer.text
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("homes/a", 'hostPath must be an absolute path, got "homes/a"'),
+        ("", 'hostPath must be an absolute path, got ""'),
+        ("/", 'hostPath "/" is not within an allowed mount prefix'),
+        ("/etc", 'hostPath "/etc" is not within an allowed mount prefix'),
+        ("/data/shared_evil/x", 'hostPath "/data/shared_evil/x" is not within an allowed mount prefix'),
+        ("/data/shared/../x", 'hostPath "/data/shared/../x" is not within an allowed mount prefix'),
+    ],
+)
+@pytest.mark.parametrize(("platform", "status"), [("0.7.0", 500), ("0.7.1", 400)])
+async def test_a_host_path_that_is_not_allowed(
+    tmp_path: Path, source: str, words: str, platform: str, status: int
+) -> None:
+    async with running(tmp_path, platform) as rig:
+        body = {"templateID": "hermes-studio", "metadata": mounts((source, "/mnt", False))}
+        answer = await _post(rig, json=body)
+
+    message = f'CubeMaster returned error code 130400: "host-mount" entry[0]: {words}'
+    assert (answer.status_code, answer.json()) == (status, {"code": status, "message": message})
+
+
+async def test_0_5_1_says_it_in_its_own_words(tmp_path: Path) -> None:
+    async with running(tmp_path, "0.5.1") as rig:
+        body = {"templateID": "hermes-studio", "metadata": mounts(("/srv/x", "/mnt", False))}
+        answer = await _post(rig, json=body)
+
+    assert answer.json()["message"].endswith('hostPath must be under one of [/data/shared/], got "/srv/x"')
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        ("hello", "invalid character 'h' looking for beginning of value"),
+        ("[", "unexpected end of JSON input"),
+        ("{}", "json: cannot unmarshal object into Go value of type []HostDirMount"),
+        (
+            '[{"hostPath": "/data/shared", "mountPath": "/m", "readOnly": "yes"}]',
+            "json: cannot unmarshal string into Go struct field HostDirMount.readOnly of type bool",
+        ),
+        ('[{"hostPath": "/data/shared", "mountPath": "m"}]', 'mountPath must be an absolute path, got "m"'),
+    ],
+)
+async def test_an_annotation_that_is_no_list_of_mounts(tmp_path: Path, annotation: str, words: str) -> None:
+    async with running(tmp_path) as rig:
+        body = {"templateID": "hermes-studio", "metadata": {"host-mount": annotation}}
+        answer = await _post(rig, json=body)
+
+    assert answer.status_code == 400
+    assert words in answer.json()["message"]
+
+
+@pytest.mark.parametrize("annotation", ["", "  ", "[]", "null"])
+async def test_no_mounts_at_all_is_fine(tmp_path: Path, annotation: str) -> None:
+    async with running(tmp_path) as rig:
+        made = await rig.create(metadata={"host-mount": annotation})
+
+        assert await rig.state_of(made["sandboxID"]) == "running"
+
+
+async def test_the_prefix_itself_and_a_path_that_cleans_into_it_are_fine(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        (rig.shared / "inside").mkdir()
+        metadata = mounts(("/data/shared", "/one", True), ("/data/shared/x/..//./inside/", "/two", False))
+        made = await rig.create(metadata=metadata)
+        written = await rig.ask(made["sandboxID"], "/files?path=/two/file", method="POST", content=b"x")
+        through_the_other = await rig.ask(made["sandboxID"], "/files?path=/one/inside/file")
+
+    assert (written.status_code, through_the_other.content) == (200, b"x")
+
+
+async def test_a_file_as_a_source_is_not_a_directory(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        (rig.shared / "file").write_text("x")
+        body = {"templateID": "hermes-studio", "metadata": mounts(("/data/shared/file", "/mnt", True))}
+        answer = await _post(rig, json=body)
+
+    assert answer.status_code == 500
+    assert answer.json()["message"].startswith(
+        "CubeMaster returned error code 130545: prepareHostDirVolume: bind mount /data/shared/file -> "
+    )
+    assert answer.json()["message"].endswith("/ro/hostdir-0: not a directory")
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({"envVars": {"LD_PRELOAD": "x"}}, "LD_PRELOAD"),
+        ({"envVars": {"1BAD": "x"}}, "1BAD"),
+        ({"envVars": {"LONG": "x" * 4097}}, "LONG"),
+        ({"envVars": {"LINES": "a\nb"}}, "LINES"),
+        ({"network": {"allowOut": ["10.10.0.5/33"]}}, "invalid CIDR in allowOut: 10.10.0.5/33"),
+        ({"network": {"allowOut": ["model.example"]}}, "include '0.0.0.0/0' in deny_out"),
+        ({"timeout": -2}, "timeout"),
+    ],
+)
+async def test_what_cubeapi_checks_itself_is_400(
+    tmp_path: Path, extra: dict[str, object], words: str
+) -> None:
+    async with running(tmp_path) as rig:
+        answer = await _post(rig, json={"templateID": "hermes-studio", **extra})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+    assert words in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "status", "message"),
+    [
+        ("0.6", 500, "CubeMaster returned error code 130404: template nope not found"),
+        ("0.7.1", 404, "template nope not found"),
+    ],
+)
+async def test_an_unknown_template(tmp_path: Path, platform: str, status: int, message: str) -> None:
+    async with running(tmp_path, platform) as rig:
+        answer = await _post(rig, json={"templateID": "nope"})
+
+    assert (answer.status_code, answer.json()) == (status, {"code": status, "message": message})
+
+
+async def test_lists_filter_by_metadata_state_and_limit(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        await rig.cube.add_paper({"count": 3, "metadata": {"team": "a b", "hermes-home": "paper-{n}"}})
+        await rig.cube.add_paper({"count": 2, "state": "paused", "metadata": {"team": "other"}})
+
+        async def count(path: str, **query: str) -> int:
+            return len((await api.get(path, params=query)).json())
+
+        counts = [
+            await count("/sandboxes"),
+            await count("/sandboxes", metadata="team=a%20b&hermes-home=paper-1"),
+            await count("/v2/sandboxes", state="paused"),
+            await count("/v2/sandboxes", state="paused,running"),
+            await count("/v2/sandboxes", limit="2"),
+        ]
+
+    assert counts == [5, 1, 2, 5, 2]
+
+
+async def test_paper_sandboxes_have_a_heartbeat_and_a_life_but_no_process(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        made = (await rig.cube.add_paper({"count": 2, "metadata": {"hermes-home": "alpha"}}))["sandboxes"]
+        heartbeat = json.loads((rig.shared / "hermes-homes/alpha-0/.hermes-bot/heartbeat.json").read_text())
+        dark = await rig.ask(made[0])
+        await api.post(f"/sandboxes/{made[0]}/pause")
+        paused = await rig.state_of(made[0])
+        await api.post(f"/sandboxes/{made[0]}/connect", json={})
+        resumed = await rig.state_of(made[0])
+        await api.delete(f"/sandboxes/{made[0]}")
+        gone = await rig.state_of(made[0])
+
+    assert heartbeat["sandbox"] == made[0]
+    assert (dark.status_code, paused, resumed, gone) == (502, "paused", "running", "gone")
+
+
+async def test_pausing_is_shown_by_the_list_only(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        (made,) = (await rig.cube.add_paper({"state": "pausing"}))["sandboxes"]
+
+        (listed,) = (await api.get("/sandboxes")).json()
+
+        assert listed["state"] == "pausing"
+        assert await rig.state_of(made) == "running"
+
+
+async def test_with_a_key_everything_but_health_needs_it(tmp_path: Path) -> None:
+    key = "EXAMPLE-key"
+    async with running(tmp_path, api_key=key) as rig, rig.api() as api:
+        statuses = [
+            (await api.get("/health")).status_code,
+            (await api.get("/sandboxes")).status_code,
+            (await api.get("/sandboxes", headers={"X-API-Key": "wrong"})).status_code,
+            (await api.get("/sandboxes", headers={"X-API-Key": key})).status_code,
+            (await api.get("/sandboxes", headers={"Authorization": f"Bearer {key}"})).status_code,
+        ]
+
+    assert statuses == [200, 401, 401, 200, 200]
+
+
+async def test_unknown_paths_and_methods_have_no_body(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        path, method = await api.get("/nodes"), await api.post("/v2/sandboxes", json={})
+
+    assert (path.status_code, path.content, method.status_code, method.content) == (404, b"", 405, b"")
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "words"),
+    [
+        ("create-no-capacity", 500, "CubeMaster returned error code 130597: no more resource"),
+        ("mount-source-missing", 500, "130545: prepareHostDirVolume: bind mount /data/shared -> "),
+        ("api-down", 503, "service unavailable"),
+    ],
+)
+async def test_a_create_that_fails_makes_nothing(tmp_path: Path, kind: str, status: int, words: str) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        rig.faults.arm({"target": "cube", "kind": kind})
+        body = {"templateID": "hermes-studio", "metadata": mounts(("/data/shared", "/mnt", False))}
+        answer = await _post(rig, json=body)
+        listed = (await api.get("/sandboxes")).json()
+
+    assert answer.status_code == status
+    assert words in answer.json()["message"]
+    assert "Retry-After" not in answer.headers
+    assert listed == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "text"),
+    [
+        ("create-408-after-success", 408, ""),
+        (
+            "create-deadline-after-success",
+            500,
+            '{"code": 500, "message": "CubeMaster returned error code 130595: context deadline exceeded"}',
+        ),
+    ],
+)
+async def test_a_create_whose_answer_is_lost_has_made_a_sandbox(
+    tmp_path: Path, kind: str, status: int, text: str
+) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        rig.faults.arm({"target": "cube", "kind": kind})
+        answer = await _post(rig, json={"templateID": "hermes-studio", "metadata": {"hermes-request": "r1"}})
+        found = (await api.get("/sandboxes", params={"metadata": "hermes-request=r1"})).json()
+
+    assert (answer.status_code, answer.text) == (status, text)
+    assert len(found) == 1
+
+
+async def test_a_dropped_connection_has_written(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        rig.faults.arm({"target": "cube", "kind": "drop-after-write", "operation": "create"})
+
+        with pytest.raises(httpx.RemoteProtocolError):
+            await _post(rig, json={"templateID": "hermes-studio"})
+
+        assert len((await api.get("/sandboxes")).json()) == 1
+
+
+async def test_a_slow_answer_comes_after_its_delay(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        rig.faults.arm({"target": "cube", "kind": "slow-api", "delay_s": 0.3})
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+
+        await api.get("/sandboxes")
+
+        assert loop.time() - began >= 0.3
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("studio-never-ready", "never-ready"), ("studio-does-not-start", "does-not-start")]
+)
+async def test_studio_faults_are_told_inside(tmp_path: Path, kind: str, told: str) -> None:
+    async with running(tmp_path) as rig:
+        rig.faults.arm({"target": "cube", "kind": kind})
+        ill, well = await rig.create(), await rig.create()
+        path = "/files?path=/run/standin/faults.json"
+        first, second = await rig.ask(ill["sandboxID"], path), await rig.ask(well["sandboxID"], path)
+
+    assert first.json() == {"studio": told}
+    assert second.status_code == 404
+
+
+async def test_a_read_only_home_refuses_though_the_api_shows_it_writable(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        rig.faults.arm({"target": "cube", "kind": "read-only-home"})
+        made = await rig.create(metadata=mounts(("/data/shared", "/root/.hermes", False)))
+        answer = await rig.ask(made["sandboxID"], "/files?path=/root/.hermes/x", method="POST", content=b"x")
+        (listed,) = (await api.get("/sandboxes")).json()
+
+    assert "read-only file system" in answer.json()["message"]
+    assert listed["volumeMounts"] == [{"name": "hostdir-0", "path": "/root/.hermes", "readOnly": False}]
