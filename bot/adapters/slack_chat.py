@@ -119,7 +119,7 @@ class SlackChat:
         raise ChatError("group-too-large", f"Usergroup {group_id} has more than {GROUP_PAGES} pages.")
 
     async def _post(self, channel: str, message: Message, thread_ts: str, reveal: Collection[str]) -> Posted:
-        base: Body = {"channel": channel, "unfurl_links": False, "unfurl_media": True}
+        base: Body = {"channel": channel, "unfurl_links": False, "unfurl_media": False}
         if thread_ts:
             base["thread_ts"] = thread_ts
 

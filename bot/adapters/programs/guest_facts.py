@@ -78,7 +78,7 @@ def check_database(path: Path, deadline: float) -> tuple[bool | None, str, str]:
 
 
 def _says_wal(path: Path) -> bool:
-    """The write version in the header (SQLite file format, offset 18) is 2 for WAL; kept when nobody has it open."""
+    """The write version in the header is 2 for WAL (SQLite file format, offset 18)."""
     with path.open("rb") as file:
         return file.read(19)[18:] == b"\x02"
 
