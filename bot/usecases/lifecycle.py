@@ -1,16 +1,19 @@
 """Stopping a sandbox: ask with everything on the table, then close Studio, destroy, and prove it gone."""
 
+import logging
 from dataclasses import dataclass
 
 from bot.domain.actors import Action, Actor, decide
 from bot.domain.audit import AuditRow, AuditUnavailableError
 from bot.domain.errors import CubeError, DomainError, GuestError
 from bot.domain.explanations import code_of, is_unknown_outcome, sentences
-from bot.domain.outcome import Done, Failed, Offer, Outcome, Refused, Unknown
+from bot.domain.outcome import Done, Failed, Outcome, Refused, Unknown
 from bot.domain.sandbox import REQUEST_KEY, SandboxState
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal, claimed_by, last_sandbox
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
+
+log = logging.getLogger(__name__)
 
 LOST = (
     "running programs and open terminals",
@@ -70,11 +73,14 @@ async def ask_stop(request: StopRequest, deps: Deps) -> Outcome[StopPlan]:
         denied = decide(Action.STOP, request.actor, role, owner=found.owner)
         if denied:
             return _denied(denied.code, denied.why)
-        journal = _journal(request.request_id, request.actor, deps, found, request.channel, request.thread_ts)
+        journal = Journal(
+            log=deps.log, request_id=request.request_id, action=Action.STOP, actor=request.actor,
+            channel=request.channel, thread_ts=request.thread_ts, home=found.home, workspace=found.workspace,
+        )  # fmt: skip
         await journal.write(
             "step", sandbox=found.view.sandbox_id, node=found.node, code="stop-asked", result="ok"
         )
-    except (DomainError, AuditUnavailableError) as error:
+    except DomainError as error:
         return _not_begun(error)
     return Done(
         "stop-asked",
@@ -109,33 +115,35 @@ async def stop(request_id: str, actor: Actor, deps: Deps) -> Outcome[Stopped]:
         denied = decide(Action.STOP, actor, deps.roster.role_of(actor), owner=found.owner)
         if denied:
             return _denied(denied.code, denied.why)
-        journal = _journal(request_id, actor, deps, found, rows[0].channel, rows[0].thread_ts)
-        if await journal.claim(code="stop", sandbox=target) is None:
-            return already_decided(claimed_by(await deps.log.of_request(request_id)))
-        await journal.write("intent", sandbox=target, node=found.node, details={"owner": found.owner})
-    except (DomainError, AuditUnavailableError) as error:
+        lock = await deps.locks.try_hold(f"home:{found.home}")
+        if lock is None:
+            return await _busy(found, request_id, deps)
+    except DomainError as error:
         return _not_begun(error)
-    outcome = await _destroy(found, deps)
-    await journal.close(outcome, sandbox=target, node=found.node)
-    return outcome
+    try:
+        return await _claim_and_destroy(_journal_of(rows[0], actor, deps, found), found, deps)
+    except DomainError as error:
+        return _not_begun(error)
+    finally:
+        await lock.release()
 
 
 async def dismiss_stop(request_id: str, actor: Actor, deps: Deps) -> Outcome[str]:
     """Keep the sandbox: the question is closed, so that an old card cannot stop it later."""
-    rows = await deps.log.of_request(request_id)
-    if not rows:
-        return _nothing_to_stop()
-    first = rows[0]
-    denied = decide(Action.STOP, actor, deps.roster.role_of(actor), owner=first.actor)
-    if denied:
-        return _denied(denied.code, denied.why)
-    journal = Journal(
-        log=deps.log, request_id=request_id, action=Action.STOP, actor=actor, channel=first.channel,
-        thread_ts=first.thread_ts, home=first.home, workspace=first.workspace,
-    )  # fmt: skip
-    if await journal.claim(code="keep", sandbox=first.sandbox) is None:
-        return already_decided(claimed_by(await deps.log.of_request(request_id)))
-    await journal.close(Done("stop-dismissed", None), sandbox=first.sandbox)
+    try:
+        rows = await deps.log.of_request(request_id)
+        if not rows:
+            return _nothing_to_stop()
+        first = rows[0]
+        denied = decide(Action.STOP, actor, deps.roster.role_of(actor), owner=first.actor)
+        if denied:
+            return _denied(denied.code, denied.why)
+        journal = _journal_of(first, actor, deps)
+        if await journal.claim(code="keep", sandbox=first.sandbox) is None:
+            return already_decided(claimed_by(await deps.log.of_request(request_id)))
+        await journal.close(Done("stop-dismissed", None), sandbox=first.sandbox)
+    except DomainError as error:
+        return _not_begun(error)
     return Done("stop-dismissed", first.sandbox)
 
 
@@ -153,39 +161,44 @@ def already_decided(claim: AuditRow | None) -> Refused:
     )
 
 
+async def _claim_and_destroy(journal: Journal, found: Found, deps: Deps) -> Outcome[Stopped]:
+    """Under the lock on the home: take the request, record the intent, act, and write how it ended."""
+    sandbox_id = found.view.sandbox_id
+    if await journal.claim(code="stop", sandbox=sandbox_id) is None:
+        return already_decided(claimed_by(await deps.log.of_request(journal.request_id)))
+    await journal.write("intent", sandbox=sandbox_id, node=found.node, details={"owner": found.owner})
+    outcome = await _destroy(found, deps)
+    try:
+        await journal.close(outcome, sandbox=sandbox_id, node=found.node)
+    except AuditUnavailableError:
+        log.exception("the outcome of %s could not be written to the audit log", journal.request_id)
+    return outcome
+
+
 async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
     sandbox_id = found.view.sandbox_id
     began = deps.clock.monotonic()
-    lock = await deps.locks.try_hold(f"home:{found.home}")
-    if lock is None:
-        return Refused(
-            code="home-busy",
-            what=f"Another job is working on home {found.home} right now.",
-            safe=NOTHING_CHANGED,
-            todo="Wait until its thread has ended, then ask again with `/hermes stop`.",
-        )
     try:
         closed = await _close_studio(found, deps)
-        await deps.cube.kill(sandbox_id)
+        await _kill(sandbox_id, deps)
+        gone = await _gone_twice(sandbox_id, deps)
     except CubeError as error:
-        if is_unknown_outcome(error.fault) or error.fault.kind in ("not_found", "gone"):
-            closed = None
-        else:
-            what, todo = sentences(error)
-            return Failed(
-                code=code_of(error), what=what, todo=todo, detail=str(error), sandbox=sandbox_id,
-                safe="The home and workspace are safe; the sandbox still exists.",
-            )  # fmt: skip
-    finally:
-        await lock.release()
-    if not await _gone_twice(sandbox_id, deps):
+        what, todo = sentences(error)
+        return Failed(
+            code=code_of(error),
+            what=what,
+            safe="The home and workspace are safe; the sandbox still exists.",
+            todo=todo,
+            detail=str(error),
+            sandbox=sandbox_id,
+        )
+    if not gone:
         return Unknown(
             code="stop-unknown",
             what="Cube was told to destroy the sandbox, but it still shows it.",
             safe="The home and workspace are safe on the node.",
             todo=f"Wait a minute, then ask again with `/hermes stop {found.home}`.",
             sandbox=sandbox_id,
-            offers=(Offer.STOP,),
         )
     return Done(
         "stopped",
@@ -197,6 +210,15 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
             studio_closed=closed,
         ),
     )
+
+
+async def _kill(sandbox_id: str, deps: Deps) -> None:
+    """Destroy it. An answer that was lost, or that says it is gone, is judged by looking afterwards."""
+    try:
+        await deps.cube.kill(sandbox_id)
+    except CubeError as error:
+        if not is_unknown_outcome(error.fault) and error.fault.kind not in ("not_found", "gone"):
+            raise
 
 
 async def _close_studio(found: Found, deps: Deps) -> bool | None:
@@ -230,13 +252,30 @@ async def _made_by(request_id: str, deps: Deps) -> str:
     return views[0].sandbox_id if views else ""
 
 
-def _journal(
-    request_id: str, actor: Actor, deps: Deps, found: Found, channel: str, thread_ts: str
-) -> Journal:
+def _journal_of(row: AuditRow, actor: Actor, deps: Deps, found: Found | None = None) -> Journal:
+    """The journal of the request that ``row`` began, written by ``actor``."""
     return Journal(
-        log=deps.log, request_id=request_id, action=Action.STOP, actor=actor, channel=channel,
-        thread_ts=thread_ts, home=found.home, workspace=found.workspace,
-    )  # fmt: skip
+        log=deps.log,
+        request_id=row.request_id,
+        action=Action.STOP,
+        actor=actor,
+        channel=row.channel,
+        thread_ts=row.thread_ts,
+        home=found.home if found else row.home,
+        workspace=found.workspace if found else row.workspace,
+    )
+
+
+async def _busy(found: Found, request_id: str, deps: Deps) -> Refused:
+    claim = claimed_by(await deps.log.of_request(request_id))
+    if claim:
+        return already_decided(claim)
+    return Refused(
+        code="home-busy",
+        what=f"Another job is working on home {found.home} right now.",
+        safe=NOTHING_CHANGED,
+        todo="Wait until its thread has ended, then press the button again.",
+    )
 
 
 def _denied(code: str, why: str) -> Refused:
@@ -252,7 +291,7 @@ def _nothing_to_stop() -> Refused:
     )
 
 
-def _not_begun(error: DomainError | AuditUnavailableError) -> Refused:
+def _not_begun(error: DomainError) -> Refused:
     if isinstance(error, AuditUnavailableError):
         return Refused(
             code="audit-unavailable",

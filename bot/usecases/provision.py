@@ -5,12 +5,12 @@ does is in ``provision_steps``.
 """
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from bot.domain import endings
 from bot.domain.actors import Action, Actor, decide
-from bot.domain.audit import AuditUnavailableError
+from bot.domain.audit import AuditRow, AuditUnavailableError
 from bot.domain.errors import CubeError, DomainError
 from bot.domain.explanations import is_unknown_outcome
 from bot.domain.outcome import Done, Failed, Outcome, Refused, Unknown
@@ -46,34 +46,44 @@ async def provision(request: CreateRequest, deps: Deps) -> AsyncGenerator[StepEv
 
 async def cancel(request_id: str, actor: Actor, deps: Deps) -> Outcome[str]:
     """Ask a running provisioning to stop before its next step."""
-    rows = await deps.log.of_request(request_id)
+    try:
+        rows = await deps.log.of_request(request_id)
+        refusal = _no_cancel(rows, actor, deps)
+        if refusal:
+            return refusal
+        first = rows[0]
+        journal = Journal(
+            log=deps.log, request_id=request_id, action=Action.CANCEL, actor=actor, home=first.home,
+            workspace=first.workspace, channel=first.channel, thread_ts=first.thread_ts,
+        )  # fmt: skip
+        await journal.write("step", code=CANCEL_CODE, result="ok")
+    except AuditUnavailableError:
+        return endings.unrecorded()
+    return Done(CANCEL_CODE, request_id)
+
+
+def _no_cancel(rows: Sequence[AuditRow], actor: Actor, deps: Deps) -> Refused | None:
     if not rows:
         return Refused(
             code="request-unknown",
             what="This request is not in the audit log.",
             safe="Nothing was changed.",
-            todo="Look at your sandboxes with `/hermes status`.",
+            todo="Start again with `/hermes create home=NAME`.",
         )
-    first, last = rows[0], rows[-1]
-    owner = str(first.details.get("owner") or first.actor)
+    owner = str(rows[0].details.get("owner") or rows[0].actor)
     denied = decide(Action.CANCEL, actor, deps.roster.role_of(actor), owner=owner)
     if denied:
         return Refused(
-            code=denied.code, what=denied.why, safe="It goes on.", todo="Ask the owner to cancel it."
+            code=denied.code, what=denied.why, safe="The job goes on.", todo="Ask the owner to cancel it."
         )
-    if last.phase == "outcome":
+    if rows[-1].phase == "outcome":
         return Refused(
             code="already-ended",
             what="This request has already ended.",
             safe="Nothing was changed.",
             todo="The thread says how it ended.",
         )
-    journal = Journal(
-        log=deps.log, request_id=request_id, action=Action.CANCEL, actor=actor, home=first.home,
-        workspace=first.workspace, channel=first.channel, thread_ts=first.thread_ts,
-    )  # fmt: skip
-    await journal.write("step", code=CANCEL_CODE, result="ok")
-    return Done(CANCEL_CODE, request_id)
+    return None
 
 
 async def _steps(job: Provisioning) -> AsyncGenerator[StepEvent | Finished, None]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.standin.slack import SlackStandIn
-from tests.bench.figures import Figure, figure, milliseconds, percentile, ratio
+from tests.bench.figures import Figure, Target, figure, milliseconds, percentile, ratio
 from tests.bench.workspace import listening, type_command, until, workspace
 
-STEADY_TARGET = 4.0
-BURST_TARGET = 5.0
+STEADY = "ack_p99_50_per_second"
+BURST = "ack_p99_500_at_once"
+TARGETS = {STEADY: Target(4.0), BURST: Target(5.0)}
 
 RATE = 50
 """Commands per second."""
@@ -50,15 +51,15 @@ async def measure(folder: Path, env: Mapping[str, str]) -> dict[str, Figure]:
                 for _ in range(BURSTS):
                     acks.bursts.append(await at_once(slack, answered=module == BOT))
     return {
-        "ack_p99_50_per_second": figure(
+        STEADY: figure(
             ratio(percentile(bot.steady, 99), percentile(floor.steady, 99)),
-            STEADY_TARGET,
+            TARGETS[STEADY],
             **milliseconds(bot.steady),
             floor=milliseconds(floor.steady),
         ),
-        "ack_p99_500_at_once": figure(
+        BURST: figure(
             ratio(bot.burst_p99, floor.burst_p99),
-            BURST_TARGET,
+            TARGETS[BURST],
             **_bursts(bot),
             floor=_bursts(floor),
         ),

@@ -1,4 +1,4 @@
-"""Counting what leaves this process, at the vendors' own doors, so that two ways of working can be compared."""
+"""Counts what leaves this process, at the vendors' own doors: did two ways of working make the same calls?"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -3,10 +3,22 @@
 import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Figure = dict[str, Any]
-Bound = Literal["at most", "at least"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The worst value that is good enough."""
+
+    value: float
+    bound: Literal["at most", "at least"] = "at most"
+
+    def met_by(self, value: float) -> bool:
+        """Whether a measured value is good enough; the target itself is."""
+        return value <= self.value if self.bound == "at most" else value >= self.value
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
@@ -40,15 +52,20 @@ def median_of_ratios(pairs: Sequence[tuple[float, float]]) -> float:
     return statistics.median(ratio(value, floor) for value, floor in pairs)
 
 
-def figure(value: float, target: float, bound: Bound = "at most", **about: Any) -> Figure:
+def figure(value: float, target: Target, **about: Any) -> Figure:
     """One figure. It is judged as measured, not as printed."""
-    met = value <= target if bound == "at most" else value >= target
-    return {"value": round(value, 3), "target": target, "bound": bound, "met": met, **about}
+    return {
+        "value": round(value, 3),
+        "target": target.value,
+        "bound": target.bound,
+        "met": target.met_by(value),
+        **about,
+    }
 
 
-def not_measured(target: float, why: str, bound: Bound = "at most") -> Figure:
+def not_measured(target: Target, why: str) -> Figure:
     """The place of a figure that could not be measured, with the reason."""
-    return {"value": None, "target": target, "bound": bound, "met": False, "error": why}
+    return {"value": None, "target": target.value, "bound": target.bound, "met": False, "error": why}
 
 
 def milliseconds(seconds: Sequence[float]) -> Figure:

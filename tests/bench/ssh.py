@@ -2,20 +2,22 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 
 import asyncssh
 
 from bot.settings import NodeSettings
-from tests.bench.figures import Figure, figure, milliseconds, percentile, ratio
+from tests.bench.figures import Figure, Target, figure, milliseconds, percentile, ratio
 from tests.bench.installation import installed
 
-TARGET = 1.5
+FIGURE = "ssh_reuse"
+TARGETS = {FIGURE: Target(1.5)}
 PAIRS = 400
 WARM_UP = 30
 COMMAND = "true"
 
 
-async def measure(env: Mapping[str, str]) -> dict[str, Figure]:
+async def measure(_: Path, env: Mapping[str, str]) -> dict[str, Figure]:
     """The figure: both take turns on connections of their own to the same node."""
     async with installed(env) as (deps, settings):
         configured = settings.toml.nodes[0]
@@ -32,9 +34,8 @@ async def measure(env: Mapping[str, str]) -> dict[str, Figure]:
             await _timed(WARM_UP, through_port, raw)
             port_seconds, raw_seconds = await _timed(PAIRS, through_port, raw)
     value = ratio(percentile(port_seconds, 50), percentile(raw_seconds, 50))
-    return {
-        "ssh_reuse": figure(value, TARGET, **milliseconds(port_seconds), raw=milliseconds(raw_seconds)),
-    }
+    about = {**milliseconds(port_seconds), "raw": milliseconds(raw_seconds)}
+    return {FIGURE: figure(value, TARGETS[FIGURE], **about)}
 
 
 async def log_in(node: NodeSettings) -> asyncssh.SSHClientConnection:

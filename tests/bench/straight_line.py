@@ -49,9 +49,7 @@ async def run(script: Script, spec: CreateSpec, places: Places, marker: str) -> 
     Sandbox.list(config=script.cube)
     Template.get(spec.template, config=script.cube)
 
-    await _on_node(
-        script, places, "prepare", env=script.launch_env, min_free_bytes=script.min_free_bytes
-    )
+    await _on_node(script, places, "prepare", env=script.launch_env, min_free_bytes=script.min_free_bytes)
     await _on_node(script, places, "seed")
 
     sandbox = Sandbox.create(

@@ -59,7 +59,9 @@ async def launch(*arguments: str, env: Mapping[str, str], log: Path) -> Program:
 
 
 @asynccontextmanager
-async def listening(module: str, slack: SlackStandIn, env: Mapping[str, str], log: Path) -> AsyncIterator[None]:
+async def listening(
+    module: str, slack: SlackStandIn, env: Mapping[str, str], log: Path
+) -> AsyncIterator[None]:
     """``python -m MODULE`` while it listens to this Slack, and its only listener."""
     program = await launch("-m", module, env=pointed_at(slack, env), log=log)
     try:

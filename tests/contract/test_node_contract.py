@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 
+import asyncssh
 import pytest
 import pytest_asyncio
 from contract.doubles import MemoryNode
 from contract.standin_world import World, places_of, world
 
+from bot.adapters.node_ssh import SshNode
 from bot.domain.errors import NodeError
 from bot.domain.provisioning import Seeding
 from bot.ports import MarkersFound, Node
@@ -258,3 +260,39 @@ async def test_standard_input_and_exit_code_pass(there: World) -> None:
     result = await there.node.run("cat; echo err >&2; exit 7", stdin=b"in")
 
     assert (result.exit_code, result.stdout, result.stderr) == (7, "in", "err\n")
+
+
+async def test_a_changed_host_key_is_its_own_error(there: World, tmp_path: Path) -> None:
+    other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode().strip()
+    known = tmp_path / "known_hosts"
+    known.write_text(f"[127.0.0.1]:{there.server.address[1]} {other}\n")
+    node = SshNode("node-1", *there.server.address, there.server.user, there.server.client_key, known)
+
+    with pytest.raises(NodeError) as refused:
+        await node.has_home(places_of("alpha"))
+
+    assert refused.value.code == "host-key-changed"
+
+
+@pytest.mark.parametrize("content", ["", None])
+async def test_an_unknown_host_is_never_trusted(there: World, tmp_path: Path, content: str | None) -> None:
+    known = tmp_path / "known_hosts"
+    if content is not None:
+        known.write_text(content)
+    node = SshNode("node-1", *there.server.address, there.server.user, there.server.client_key, known)
+
+    with pytest.raises(NodeError) as refused:
+        await node.has_home(places_of("alpha"))
+
+    assert refused.value.code == ("node-unreachable" if content is None else "host-key-changed")
+
+
+async def test_a_refused_key_is_said(there: World, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key())
+    node = SshNode("node-1", *there.server.address, there.server.user, key, there.server.known_hosts)
+
+    with pytest.raises(NodeError, match="refuses the key of root") as refused:
+        await node.has_home(places_of("alpha"))
+
+    assert refused.value.code == "node-unreachable"

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import yaml
 from installation import Installation, install
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.app.async_app import AsyncApp
@@ -24,6 +25,10 @@ from bot.standin.slack.people import Click
 from handlers.jobs import Jobs
 from handlers.register import register
 from handlers.services import Services
+
+MANIFEST = Path(__file__).parents[2] / "manifest.yaml"
+SCOPES = yaml.safe_load(MANIFEST.read_text())["oauth_config"]["scopes"]["bot"]
+"""The app gets what the manifest asks for, and nothing more."""
 
 
 @dataclass(kw_only=True)
@@ -64,7 +69,9 @@ class Office:
 
 @pytest.fixture
 async def office(tmp_path: Path) -> AsyncIterator[Office]:
-    slack = SlackStandIn(state=tmp_path, clock=StandInClock(tmp_path / "offset"), faults=Faults())
+    slack = SlackStandIn(
+        state=tmp_path, clock=StandInClock(tmp_path / "offset"), faults=Faults(), scopes=SCOPES
+    )
     await slack.start()
     world, jobs = install(), Jobs()
     async with aiohttp.ClientSession() as session:

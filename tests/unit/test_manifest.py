@@ -10,6 +10,7 @@ import pytest
 import yaml
 from slack_desk import open_desk
 
+from bot.checkup import SCOPES as ASKED_BY_CHECK
 from bot.standin.slack.cast import SCOPES as GRANTED_BY_THE_STAND_IN
 from handlers import register
 from handlers.verbs import SLASH
@@ -29,10 +30,12 @@ METHOD_SCOPES: dict[str, str | None] = {
     "views.publish": None,
     "usergroups.users.list": "usergroups:read",
     "auth.test": None,
+    "conversations.info": "channels:read",
+    "apps.connections.open": None,
 }
 EVENT_SCOPES: dict[str, str | None] = {"app_home_opened": None, "app_mention": "app_mentions:read"}
-FEATURE_SCOPES = {"commands", "chat:write.public"}
-"""Needed by a feature and not by a method: the slash command, and posting without being a member."""
+FEATURE_SCOPES = {"commands", "chat:write.public", "groups:read"}
+"""Needed by a feature, not by a method: the command, posting as no member, looking at private channels."""
 
 
 def methods_in(path: Path) -> set[str]:
@@ -46,7 +49,17 @@ def methods_in(path: Path) -> set[str]:
     return named
 
 
-METHODS = methods_in(ROOT / "bot/adapters/slack_chat.py") | {"auth.test"}
+def sdk_methods_in(path: Path) -> set[str]:
+    """The Web API methods that a module calls by the SDK's own names, such as ``client.auth_test()``."""
+    called = {
+        node.func.attr
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    return {method for method in METHOD_SCOPES if method.replace(".", "_") in called}
+
+
+METHODS = methods_in(ROOT / "bot/adapters/slack_chat.py") | sdk_methods_in(ROOT / "bot/checkup.py")
 
 
 class Recorder:
@@ -122,6 +135,10 @@ def test_every_kind_of_envelope_has_a_catch_all_that_comes_last(kind: str, recor
 def test_nothing_of_ours_runs_before_the_ack(recorder: Recorder) -> None:
     assert recorder.of("middleware") == []
     assert recorder.of("use") == []
+
+
+def test_check_asks_for_exactly_these_scopes() -> None:
+    assert set(ASKED_BY_CHECK) == SCOPES
 
 
 def test_the_stand_in_grants_what_the_manifest_asks_for() -> None:

@@ -90,9 +90,10 @@ def read_file(parent: int, name: str, limit: int) -> bytes | None:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             raise Refusal("unsafe-path", f"{name} is a symbolic link or no regular file") from None
         raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Refusal("unsafe-path", f"{name} is not a regular file")
     with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Refusal("unsafe-path", f"{name} is not a regular file")
         data = file.read(limit + 1)
     if len(data) > limit:
         raise Refusal("unsafe-path", f"{name} is longer than {limit} bytes")

@@ -127,6 +127,6 @@ def error_code(error: OSError) -> str:
         return "disk-full"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "not-writable"
-    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+    if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
         return "unsafe-path"
     return "program-failed"

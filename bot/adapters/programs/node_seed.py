@@ -42,13 +42,20 @@ def seed(args: dict[str, Any]) -> dict[str, Any]:
     homes = open_dir(open_root(args["shared_root"]), HOMES)
     home = open_dir(homes, check_id(args["home_id"]))
     _lock(home, float(args["seconds"]))
+    try:
+        return _seed(homes, home, args["shared_root"])
+    finally:
+        os.close(home)
+
+
+def _seed(homes: int, home: int, shared_root: str) -> dict[str, Any]:
     own = bot_dir(home)
     interrupted = exists(own, STAGING)
     if exists(home, CONFIG):
         if interrupted:
             _drop_staging(own)
         return {"outcome": "already initialised", "files": 0, "skipped": []}
-    default = _open_default(homes, args["shared_root"])
+    default = _open_default(homes, shared_root)
     _survey(default, home, 0)
     copy = _Copy(own)
     copy.tree(default, home, "", 0)

@@ -1,7 +1,7 @@
 """The Slack stand-in as one server: start it, act on it, read it."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from aiohttp import web
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
 from bot.standin.listener import Listener
-from bot.standin.slack.cast import Cast
+from bot.standin.slack.cast import SCOPES, Cast
 from bot.standin.slack.errors import ImpossibleActionError, SlackError
 from bot.standin.slack.messages import MessageStore
 from bot.standin.slack.modals import ViewStore
@@ -30,7 +30,9 @@ class SlackStandIn:
     Tokens, messages and the port survive a restart, so that a running bot reconnects to it.
     """
 
-    def __init__(self, *, state: Path, clock: StandInClock, faults: Faults) -> None:
+    def __init__(
+        self, *, state: Path, clock: StandInClock, faults: Faults, scopes: Sequence[str] = SCOPES
+    ) -> None:
         folder = state / "slack"
         folder.mkdir(parents=True, exist_ok=True)
         self.world = World(
@@ -42,6 +44,7 @@ class SlackStandIn:
             views=ViewStore(clock),
             tickets=Tickets(clock),
             sockets=Sockets(),
+            scopes=tuple(scopes),
         )
         self.people = People(self.world)
         self._listener = Listener(self._application(), kept_port=folder / "port")

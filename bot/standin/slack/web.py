@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from bot.standin.slack.args import Args, read_args
-from bot.standin.slack.cast import APP_SCOPES, SCOPES
+from bot.standin.slack.cast import APP_SCOPES
 from bot.standin.slack.errors import SlackError
 from bot.standin.slack.methods import METHODS, Method
 from bot.standin.slack.world import World
@@ -73,16 +73,15 @@ class WebApi:
             raise SlackError("invalid_auth")
         if (method.caller == "app") != is_app:
             raise SlackError("not_allowed_token_type")
-        granted = APP_SCOPES if is_app else SCOPES
+        granted = APP_SCOPES if is_app else self._world.scopes
         if method.scopes and not set(method.scopes) & set(granted):
             raise SlackError("missing_scope", extra={"needed": ",".join(method.scopes)})
         return {"x-oauth-scopes": ",".join(granted), "x-accepted-oauth-scopes": ",".join(method.scopes)}
 
-    @staticmethod
-    def _with_provided(refused: SlackError) -> dict[str, Any]:
+    def _with_provided(self, refused: SlackError) -> dict[str, Any]:
         body = refused.body()
         if refused.error == "missing_scope":
-            body["provided"] = ",".join(SCOPES)
+            body["provided"] = ",".join(self._world.scopes)
         return body
 
 

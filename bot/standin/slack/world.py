@@ -64,6 +64,8 @@ class World:
     views: ViewStore
     tickets: Tickets
     sockets: Sockets
+    scopes: tuple[str, ...]
+    """What the bot token may do."""
     files: dict[str, File] = field(default_factory=dict)
     transcript: list[dict[str, Any]] = field(default_factory=list)
     base_url: str = ""  # http://127.0.0.1:PORT once the server listens
