@@ -112,22 +112,24 @@ _current = threading.local()
 
 
 class _SdkRequests:
-    """What the SDK's modules see as ``requests``."""
+    """What the SDK's modules see as ``requests``: all of it, with another ``Session``."""
 
-    Response = requests.Response
-    JSONDecodeError = requests.JSONDecodeError
+    def __getattr__(self, name: str) -> Any:
+        return getattr(requests, name)
 
-    @staticmethod
-    def Session() -> requests.Session:  # noqa: N802 - the name the SDK calls
+    def Session(self) -> requests.Session:  # noqa: N802 - the name the SDK calls
         """The session of this thread's call, or a plain one."""
         session: requests.Session | None = getattr(_current, "session", None)
         return session or requests.Session()
 
 
+_SDK_REQUESTS = _SdkRequests()
+
+
 def install() -> None:
     """Let the SDK's control-plane modules take their sessions from ``using``. Idempotent."""
     for module in (cubesandbox.sandbox, cubesandbox._template):  # noqa: SLF001 - see the module's docstring
-        module.requests = _SdkRequests
+        module.requests = _SDK_REQUESTS
 
 
 @contextmanager

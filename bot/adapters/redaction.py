@@ -20,6 +20,9 @@ __all__ = ["MARKER", "RedactingFilter", "Redactor", "log_processor"]
 T = TypeVar("T")
 
 _MAX_ROUNDS = 8
+# Ids, names and codes come again and again; what was found clean once need not be scanned again.
+_REMEMBERED = 4000
+_REMEMBERED_LENGTH = 200
 # Slack tells the parts of a message apart by these; they are our words, and "key:1" is no pair in them.
 _IDENTIFIERS = frozenset({"type", "action_id", "block_id", "callback_id", "external_id"})
 _RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
@@ -34,11 +37,13 @@ class Redactor:
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = KnownSecrets(MARKER)
+        self._clean: set[tuple[bool, str]] = set()
         self.learn(*known)
 
     def learn(self, *secrets: str) -> None:
         """Hide these from now on: everywhere when of six characters or more, else under secret names only."""
         self._known.learn(secrets)
+        self._clean = set()  # after learning: what was clean may hold a new secret
 
     def text(self, text: str) -> str:
         """The text with the marker in place of every secret."""
@@ -104,6 +109,17 @@ class Redactor:
         return self.text(str(value))
 
     def _redacted(self, text: str, reveal: frozenset[str], *, names: bool) -> str:
+        clean = self._clean
+        if (names, text) in clean:
+            return text
+        result = self._scanned(text, reveal, names=names)
+        if result == text and len(text) <= _REMEMBERED_LENGTH and not reveal:
+            if len(clean) >= _REMEMBERED:
+                clean.clear()
+            clean.add((names, text))
+        return result
+
+    def _scanned(self, text: str, reveal: frozenset[str], *, names: bool) -> str:
         shown: list[str] = []
         result = without_stand_ins(text) if reveal else text
         for _ in range(_MAX_ROUNDS):

@@ -77,13 +77,13 @@ class Reading:
 
 
 def join_lines(text: str) -> str:
-    """The text without its line ends, the backslash before them and the indentation behind them."""
+    """The text without its line ends, the indentation behind them, and all backslashes."""
     return _JOINED.token.sub("", text)
 
 
 def fold_blanks(text: str) -> str:
-    """The text with one blank for every run of blanks and line ends: where lines are wrapped at a blank."""
-    return _FOLDED.token.sub(" ", text)
+    """The text with one blank for every run of blanks and line ends, and without backslashes."""
+    return _FOLDED.token.sub(lambda match: " " if match[0].strip("\\") else "", text)
 
 
 def blanks_for_plus(text: str) -> str:
@@ -140,13 +140,12 @@ def _from_percent(written: str) -> Decoded:
     ]
 
 
-_JOINED = Encoding(("\n", "\r"), re.compile(r"\\?(?:\r\n?|\n)[ \t]*"), lambda _token: [])
-# A backslash before a line end may also be the secret's own.
-_JOINED_BEHIND_BACKSLASH = Encoding(("\\\n", "\\\r"), re.compile(r"(?:\r\n?|\n)[ \t]*"), lambda _token: [])
+# A backslash before a line end may be the shell's or the secret's own, so both readings go without any.
+_JOINED = Encoding(("\n", "\r"), re.compile(r"\\++|(?:\r\n?|\n)[ \t]*+"), lambda _written: [])
 _FOLDED = Encoding(
     ("\n", "\r"),
-    re.compile(r"(?<![ \t])[ \t]*\\?(?:\r\n?|\n)[ \t]*|[ \t]{2,}|\t"),
-    lambda written: [(" ", len(written))],
+    re.compile(r"[ \t\r\n\\]++"),
+    lambda written: [(" ", len(written))] if written.strip("\\") else [],
 )
 _JSON = Encoding(
     ("\\",),
@@ -162,5 +161,5 @@ _SLACK = Encoding(
 _PERCENT = Encoding(("%",), re.compile(r"(?:%[0-9A-Fa-f]{2})++|\+"), _from_percent)
 _PLUS = Encoding(("+",), re.compile(r"\+"), _from_percent)
 
-_ENCODINGS = (_JOINED, _JOINED_BEHIND_BACKSLASH, _JSON, _SLACK, _PERCENT)
+_ENCODINGS = (_JOINED, _JSON, _SLACK, _PERCENT)
 _OF_BLANKS = (_FOLDED, _PLUS)

@@ -16,8 +16,8 @@ TRY_AGAIN = "Press Continue to try again; an administrator finds more in the bot
 def kept(sandbox_id: str) -> str:
     """What exists after a failure."""
     if sandbox_id:
-        return f"Sandbox `{sandbox_id}` exists and was kept; the home and workspace are safe on the node."
-    return "No sandbox was made; what was prepared on the node stays for the next time, and nothing is lost."
+        return f"Sandbox `{sandbox_id}` was kept; the home and workspace are safe on the node."
+    return "No sandbox was made and nothing is lost; what was prepared on the node is used the next time."
 
 
 def offers(sandbox_id: str) -> tuple[Offer, ...]:
@@ -95,7 +95,7 @@ def unrecorded() -> Refused:
     return refused_by(
         "audit-unavailable",
         "The audit log cannot be written, so nothing is changed.",
-        "An administrator has to look at the bot's database; `hermes-bot audit verify` helps.",
+        "An administrator looks at the bot's database; `hermes-bot audit verify` helps.",
         "",
     )
 
@@ -106,7 +106,7 @@ def log_lost(sandbox_id: str) -> Failed:
         code="audit-unavailable",
         what="The audit log cannot be written any more, so the job stopped.",
         safe=kept(sandbox_id),
-        todo="An administrator has to look at the bot's database; then press Continue.",
+        todo="An administrator looks at the bot's database; when it is well again, press Continue.",
         offers=offers(sandbox_id),
         sandbox=sandbox_id,
     )
@@ -146,7 +146,7 @@ def mounts_not_proved(sandbox_id: str, problems: Sequence[str], several_nodes: b
         code="mount-not-proved",
         what=f"The mounts are not what they should be: {problems[0]}.{hint}",
         safe=f"Studio was not started. {kept(sandbox_id)}",
-        todo="Press Stop to remove the sandbox; an administrator should run `hermes-bot check`.",
+        todo="Press Stop to remove the sandbox, and ask an administrator to run `hermes-bot check`.",
         detail="; ".join(problems),
         offers=FINISH_OR_REMOVE,
         sandbox=sandbox_id,
@@ -160,7 +160,7 @@ def unhealthy(sandbox_id: str, ports: Sequence[PortHealth]) -> Failed:
         code="health-failed",
         what="; ".join(f"{port.name} on port {port.port}: {port.note or 'not well'}" for port in bad) + ".",
         safe=kept(sandbox_id),
-        todo="Press Continue to start Studio again, or Stop to remove the sandbox.",
+        todo="Press Continue to start Studio again, or Stop to remove the sandbox; the home stays.",
         offers=FINISH_OR_REMOVE,
         sandbox=sandbox_id,
     )

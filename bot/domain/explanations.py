@@ -1,7 +1,9 @@
 """What happened and what to do, for every error of the outside world that a person may meet."""
 
+from bot.domain.audit import AuditUnavailableError
 from bot.domain.cube_errors import CubeFault
 from bot.domain.errors import CubeError, DomainError, GuestError, NodeError
+from bot.domain.locks import LockUnavailableError
 
 _CUBE: dict[str, tuple[str, str]] = {
     "check-template": (
@@ -12,21 +14,25 @@ _CUBE: dict[str, tuple[str, str]] = {
         "Cube is still busy with another change of this sandbox.",
         "Wait half a minute and try again.",
     ),
+    "treat-as-paused": (
+        "The sandbox is paused already.",
+        "Nothing needs to be done; opening its Studio wakes it.",
+    ),
     "recreate-keep-home": (
-        "This sandbox cannot be resumed on this version of Cube.",
-        "Stop it and create a new one with the same home.",
+        "Cube cannot resume this sandbox.",
+        "Stop it, then create a new one with the same home.",
     ),
     "quarantine-and-escalate": (
         "Cube cannot delete this sandbox.",
-        "Leave it alone and tell the people who run Cube.",
+        "Leave it as it is, and tell the people who run Cube.",
     ),
     "use-allowed-prefix": (
-        "Cube does not allow mounts from the node's shared directory.",
-        "An administrator has to add it to Cube's allowed mount prefixes.",
+        "Cube does not allow mounts from this directory of the node.",
+        "An administrator adds the node's `shared_root` to Cube's allowed mount prefixes.",
     ),
     "create-source-dir": (
         "A directory to mount does not exist on the node that Cube chose.",
-        "Try again; if it stays, an administrator should run `hermes-bot check`.",
+        "Try again; if it stays, an administrator checks `cube_node` of each node in the settings.",
     ),
     "show-capacity-back-off": (
         "Cube has no room for another sandbox right now.",
@@ -41,7 +47,10 @@ _CUBE: dict[str, tuple[str, str]] = {
         "Press Continue: it looks for the sandbox first and never makes a second one.",
     ),
     "cube-unavailable": ("Cube does not answer.", "Try again in a minute."),
-    "check-api-key": ("Cube refused the bot's key.", "An administrator has to set CUBE_API_KEY."),
+    "check-api-key": (
+        "Cube refused the bot's key.",
+        "An administrator sets `CUBE_API_KEY` and restarts the bot.",
+    ),
     "check-traffic-token": (
         "The sandbox refuses requests without its traffic token.",
         "Stop it and create a new one with the same home.",
@@ -49,7 +58,7 @@ _CUBE: dict[str, tuple[str, str]] = {
     "slow-down": ("Cube asks us to slow down.", "Try again in a minute."),
     "fix-request": (
         "Cube did not accept the request.",
-        "Check the template and the settings; Cube's own words are below.",
+        "Cube's own words are below; if they do not help, show them to an administrator.",
     ),
     "wait-or-resume": ("The sandbox is paused or just pausing.", "Wait a moment and try again."),
     "list-listeners": (
@@ -60,7 +69,10 @@ _CUBE: dict[str, tuple[str, str]] = {
         "Cube's proxy cannot reach the sandbox.",
         "Try again in a few seconds; if it stays, tell the people who run Cube.",
     ),
-    "sandbox-gone": ("The sandbox is being destroyed.", "Create a new one with the same home."),
+    "sandbox-gone": (
+        "The sandbox is being destroyed.",
+        "Wait half a minute, then create a new one with the same home.",
+    ),
     "confirm-absence": ("Cube does not know this sandbox any more.", "Create a new one with the same home."),
     "already-deleted": (
         "The sandbox was destroyed already.",
@@ -75,9 +87,12 @@ _NODE: dict[str, tuple[str, str]] = {
     ),
     "host-key-changed": (
         "The node shows another host key than the one we know.",
-        "Do not try again: an administrator has to find out why.",
+        "Please do not try again: an administrator finds out why, and puts the right key into `known_hosts`.",
     ),
-    "node-timeout": ("The node took too long.", "Try again in a minute."),
+    "node-timeout": (
+        "The node took too long.",
+        "Try again in a minute; what was begun there is completed, never done twice.",
+    ),
     "node-program-failed": (
         "Our program on the node failed.",
         "An administrator should run `hermes-bot check`; the node's words are below.",
@@ -92,15 +107,15 @@ _NODE: dict[str, tuple[str, str]] = {
     ),
     "disk-low": (
         "The node has less free disk than this installation asks for.",
-        "Stop or clean up something, or an administrator lowers `[limits] min_free_gib`.",
+        "An administrator makes room on the node, or lowers `[limits] min_free_gib`.",
     ),
     "disk-full": (
         "The node's disk is full.",
-        "Make room on the node; then press Continue or create again, and it picks up where it stopped.",
+        "An administrator makes room there; then press Continue or create again.",
     ),
     "default-home-missing": (
         "There is no default home to fill a new home from.",
-        "An administrator runs `hermes-bot template seed` once; homes in use are not affected.",
+        "An administrator runs `hermes-bot template seed` once for this node; homes in use are not affected.",
     ),
     "public-skills-missing": (
         "The directory of public Skills does not exist on the node.",
@@ -119,15 +134,25 @@ _GUEST: dict[str, tuple[str, str]] = {
         "Press Continue to start it again; its last words are below.",
     ),
     "studio-login-failed": (
-        "Studio runs, but we could not sign in to replace its first password.",
-        "Do not use it yet; press Continue to try again.",
+        "Studio runs, but we could not sign in to make its password safe.",
+        "Do not use it yet, but press Continue; a password that was changed inside Studio is unknown to us.",
     ),
     "studio-unknown-generation": (
-        "We cannot tell how this Studio wants people to sign in.",
-        "An administrator sets `[studio] auth` to `token` or `users`.",
+        "We cannot tell how people sign in to this Studio.",
+        "An administrator sets `[studio] auth` to `token` or `users` and restarts the bot; then Continue.",
     ),
     "overlay-failed": ("The public Skills could not be linked.", "Press Continue to try this step again."),
 }
+
+_LOCKS = (
+    "The bot cannot take its locks just now, so it cannot rule out a second job on the same home.",
+    "Try again in a minute; if it stays, an administrator looks at the bot's database and its directory.",
+)
+
+_AUDIT = (
+    "The audit log cannot be written, so nothing is changed.",
+    "An administrator looks at the bot's database; `hermes-bot audit verify` helps.",
+)
 
 _OTHER = (
     "Something failed that we have no words for.",
@@ -141,6 +166,10 @@ def code_of(error: DomainError) -> str:
         return "cube-" + error.fault.kind.replace("_", "-")
     if isinstance(error, (NodeError, GuestError)):
         return error.code
+    if isinstance(error, LockUnavailableError):
+        return "locks-unavailable"
+    if isinstance(error, AuditUnavailableError):
+        return "audit-unavailable"
     return "internal-error"
 
 
@@ -152,7 +181,9 @@ def sentences(error: DomainError) -> tuple[str, str]:
         return _NODE.get(error.code, _OTHER)
     if isinstance(error, GuestError):
         return _GUEST.get(error.code, _OTHER)
-    return _OTHER
+    if isinstance(error, LockUnavailableError):
+        return _LOCKS
+    return _AUDIT if isinstance(error, AuditUnavailableError) else _OTHER
 
 
 def is_unknown_outcome(fault: CubeFault) -> bool:
@@ -162,3 +193,9 @@ def is_unknown_outcome(fault: CubeFault) -> bool:
 
 CUBE_ADVICE = frozenset(_CUBE)
 """Every advice that Cube faults may carry; a test holds it against the classifier."""
+
+NODE_CODES = frozenset(_NODE)
+"""Every code of a ``NodeError``; a test holds it against the adapters."""
+
+GUEST_CODES = frozenset(_GUEST)
+"""Every code of a ``GuestError``; a test holds it against the adapters."""

@@ -55,15 +55,15 @@ async def reveal(sandbox_id: str, actor: Actor, channel: str, deps: Deps) -> Out
             )
             return Refused(
                 code=denied.code, what=denied.why, safe="Nothing was shown, and the attempt was recorded.",
-                todo="Ask the owner, or make your own Studio with `/hermes create home=NAME`.",
+                todo="Ask the owner or an approver, or make your own: `/hermes create home=NAME`.",
             )  # fmt: skip
         stored = await _stored(found, deps)
         if stored is None:
             return Refused(
                 code="access-unknown",
-                what="This home holds no sign-in that we can read.",
+                what="There is no stored sign-in for this Studio.",
                 safe=NOTHING_CHANGED,
-                todo="Press Continue in the thread of the create, or stop the sandbox and create again.",
+                todo="Press Continue in the thread of its create; without one, stop it and create again.",
             )
         deps.redactor.learn(*(secret for secret in (stored.token, stored.password) if secret))
         await journal.write("reveal", sandbox=sandbox_id, node=found.node, result="ok", code="revealed")
@@ -72,7 +72,7 @@ async def reveal(sandbox_id: str, actor: Actor, channel: str, deps: Deps) -> Out
             code="audit-unavailable",
             what="The audit log cannot be written, so the link is not shown.",
             safe=NOTHING_CHANGED,
-            todo="An administrator has to look at the bot's database.",
+            todo="An administrator looks at the bot's database; `hermes-bot audit verify` helps.",
         )
     except DomainError as error:
         what, todo = sentences(error)

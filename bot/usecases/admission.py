@@ -45,7 +45,7 @@ async def admit(request: CreateRequest, deps: Deps) -> Admitted | Refused:
     if request.profile and request.profile not in deps.rules.env_profiles:
         known = ", ".join(sorted(deps.rules.env_profiles)) or "none"
         return _refuse(
-            "profile-unknown", f"There is no env profile {request.profile}.", f"Known profiles: {known}."
+            "profile-unknown", f"There is no env profile {request.profile}.", f"Profiles here: {known}."
         )
     for name, value in request.env.items():
         problem = env_value_problem(value)
@@ -133,7 +133,7 @@ def _in_use(request: CreateRequest, view: SandboxView) -> Refused:
         code="home-in-use",
         what=f"Home {request.home} is in use: sandbox `{view.sandbox_id}` of {owner} is {view.state.value}.",
         safe="That sandbox and the home were not touched.",
-        todo=f"A home has one sandbox at a time: open that one, or `/hermes stop {request.home}` first.",
+        todo=f"A home has one sandbox at a time: open that one, or type `/hermes stop {request.home}` first.",
         offers=(Offer.OPEN, Offer.STOP),
         sandbox=view.sandbox_id,
         facts={"owner": view.owner, "state": view.state.value},
@@ -152,22 +152,31 @@ def _over_quota(
     if 0 < limits.per_user <= len(mine):
         return _refuse(
             "quota-user",
-            f"You have {len(mine)} sandboxes ({', '.join(sorted(mine))}); the limit is {limits.per_user}.",
+            f"{_has(request)} {_count(len(mine))} ({', '.join(sorted(mine))});"
+            f" the limit is {limits.per_user}.",
             f"Stop one with `/hermes stop {min(mine)}`, then create again.",
         )
     if 0 < limits.total <= len(ours) + len(coming):
         return _refuse(
             "quota-total",
-            f"The team has {len(ours) + len(coming)} sandboxes; the limit here is {limits.total}.",
+            f"The team has {_count(len(ours) + len(coming))}; the limit here is {limits.total}.",
             "Stop one that nobody uses, or ask an administrator to raise `[limits] total`.",
         )
     return None
 
 
+def _has(request: CreateRequest) -> str:
+    return "You have" if request.owner == request.actor.id else f"<@{request.owner}> has"
+
+
+def _count(sandboxes: int) -> str:
+    return "1 sandbox" if sandboxes == 1 else f"{sandboxes} sandboxes"
+
+
 async def _no_template(request: CreateRequest, deps: Deps, template: TemplateView | None) -> Refused:
     wanted = request.template or deps.rules.template
     ready = sorted({t.name or t.template_id for t in await deps.cube.templates() if t.ready})
-    choose = "No template is READY; an administrator has to build one."
+    choose = "No template of this Cube is READY; an administrator builds one."
     if ready:
         choose = f"Create with one that is READY: {', '.join(f'`template={name}`' for name in ready)}."
     if template is None:
@@ -183,7 +192,7 @@ async def _choose_node(
     wanted = (existing.node if existing else "") or request.node
     if wanted:
         node = rules.node(wanted)
-        return node or _refuse("node-unknown", f"There is no node {wanted}.", f"Known nodes: {names}.")
+        return node or _refuse("node-unknown", f"There is no node {wanted}.", f"Nodes here: {names}.")
     if len(rules.nodes) == 1:
         return rules.nodes[0]
     holders = [node for node in rules.nodes if await _holds_home(request, deps, node)]

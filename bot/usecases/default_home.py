@@ -18,6 +18,9 @@ from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
 
 GUEST_TARGET = "/default-home"
+ON_A_COMMAND_LINE = "Run `hermes-bot template seed` again; it starts from the beginning."
+"""What to do where Slack would offer the Continue button."""
+
 COPY = (
     f"test -f /root/.hermes/config.yaml && cp -a /root/.hermes/. {GUEST_TARGET}/"
     f" && find {GUEST_TARGET} -type f | wc -l"
@@ -47,7 +50,7 @@ async def make_default_home(template: str, node_id: str, actor: Actor, deps: Dep
             return _refused(
                 "default-home-exists",
                 f"{final} exists already.",
-                "Nothing to do; move it away first to replace it.",
+                "Nothing needs to be done; to replace it, move it away on the node and run this again.",
             )
         journal = Journal(
             log=deps.log, request_id=deps.ids.request_id(), action=Action.SEED_DEFAULT, actor=actor
@@ -57,7 +60,11 @@ async def make_default_home(template: str, node_id: str, actor: Actor, deps: Dep
     except DomainError as error:
         what, todo = sentences(error)
         return Failed(
-            code=code_of(error), what=what, safe="No home in use was touched.", todo=todo, detail=str(error)
+            code=code_of(error),
+            what=what,
+            safe="No home in use was touched.",
+            todo=ON_A_COMMAND_LINE if "Continue" in todo else todo,
+            detail=str(error),
         )
     await journal.close(outcome, node=node_id)
     return outcome
@@ -85,7 +92,7 @@ async def _fill(
             code="template-without-home",
             what=f"Template {template} holds no /root/.hermes/config.yaml to copy.",
             safe="No home in use was touched; the sandbox that looked was removed.",
-            todo="Build a template with a preinstalled Hermes home, or choose another with --template.",
+            todo="Choose a template that has one: `hermes-bot template seed --template NAME`.",
             detail=copied.stderr[-500:],
         )
     await _on_node(

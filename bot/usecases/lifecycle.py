@@ -187,7 +187,7 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
         return Failed(
             code=code_of(error),
             what=what,
-            safe="The home and workspace are safe; the sandbox still exists.",
+            safe="The home and workspace are safe; as far as we know the sandbox still exists.",
             todo=todo,
             detail=str(error),
             sandbox=sandbox_id,
@@ -197,7 +197,7 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
             code="stop-unknown",
             what="Cube was told to destroy the sandbox, but it still shows it.",
             safe="The home and workspace are safe on the node.",
-            todo=f"Wait a minute, then ask again with `/hermes stop {found.home}`.",
+            todo=f"Wait a minute, then ask again with `/hermes stop {found.home or sandbox_id}`.",
             sandbox=sandbox_id,
         )
     return Done(
@@ -274,7 +274,7 @@ async def _busy(found: Found, request_id: str, deps: Deps) -> Refused:
         code="home-busy",
         what=f"Another job is working on home {found.home} right now.",
         safe=NOTHING_CHANGED,
-        todo="Wait until its thread has ended, then press the button again.",
+        todo="Wait until that job's thread says how it ended, then press the button again.",
     )
 
 
@@ -287,7 +287,7 @@ def _nothing_to_stop() -> Refused:
         code="nothing-to-stop",
         what="There is no sandbox behind this button.",
         safe=NOTHING_CHANGED,
-        todo="Look at the thread, or ask again with `/hermes stop HOME`.",
+        todo="The thread says what became of it; `/hermes stop HOME` asks again.",
     )
 
 
@@ -297,7 +297,7 @@ def _not_begun(error: DomainError) -> Refused:
             code="audit-unavailable",
             what="The audit log cannot be written, so nothing is changed.",
             safe=NOTHING_CHANGED,
-            todo="An administrator has to look at the bot's database.",
+            todo="An administrator looks at the bot's database; `hermes-bot audit verify` helps.",
             detail=str(error),
         )
     what, todo = sentences(error)

@@ -92,7 +92,8 @@ async def continue_request(request_id: str, actor: Actor, deps: Deps) -> Outcome
     except AuditUnavailableError:
         return Refused(
             code="audit-unavailable", what="The audit log cannot be written, so nothing is changed.",
-            safe=NOTHING_CHANGED, todo="An administrator has to look at the bot's database.",
+            safe=NOTHING_CHANGED,
+            todo="An administrator looks at the bot's database; `hermes-bot audit verify` helps.",
         )  # fmt: skip
     return Done("continued", _request(intent, actor, deps.ids.request_id()))
 
@@ -165,7 +166,7 @@ def _not_continuable(rows: Sequence[AuditRow]) -> Refused | None:
     if last.phase != "outcome":
         return Refused(
             code="still-running", what="This request is still on its way.", safe=NOTHING_CHANGED,
-            todo="Follow its thread.",
+            todo="Follow its thread; it ends with what exists.",
         )  # fmt: skip
     if last.result == "ok":
         return Refused(

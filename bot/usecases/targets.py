@@ -36,7 +36,7 @@ async def find(target: str, deps: Deps) -> Found | Refused:
             code="target-ambiguous",
             what=f"Home {target} has several sandboxes: {several}.",
             safe=NOTHING_CHANGED,
-            todo="Say which one you mean by its id.",
+            todo=f"Say which one you mean by its id: `/hermes stop {occupancy.on_home[0].sandbox_id}`.",
         )
     return await _complete(occupancy.on_home[0], deps)
 

@@ -5,9 +5,9 @@ as it comes, one open SSH connection, one open HTTP client, and the very program
 node and into the sandbox. What it leaves out is what the figure shows.
 """
 
+import asyncio
 import base64
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -62,8 +62,8 @@ async def run(script: Script, spec: CreateSpec, places: Places, marker: str) -> 
     )
     sandbox._client = script.data
     Sandbox.list(config=script.cube)
-    while sandbox.commands.run("true", user="root").exit_code != 0:
-        time.sleep(0.02)
+    while sandbox.commands.run("true", user="root").exit_code != 0:  # noqa: ASYNC110 - it happens elsewhere
+        await asyncio.sleep(0.02)
 
     await _on_node(script, places, "plant", marker=marker)
     _inside(script, sandbox, "check_mounts", marker=marker)

@@ -28,13 +28,17 @@ class BenchError(Exception):
 @asynccontextmanager
 async def workspace(state: Path) -> AsyncIterator[SlackStandIn]:
     """Slack alone, with its state in ``state``."""
-    state.mkdir(parents=True, exist_ok=True)
-    slack = SlackStandIn(state=state, clock=StandInClock(state / "clock-offset"), faults=Faults())
+    slack = _slack_in(state)
     await slack.start()
     try:
         yield slack
     finally:
         await slack.stop()
+
+
+def _slack_in(state: Path) -> SlackStandIn:
+    state.mkdir(parents=True, exist_ok=True)
+    return SlackStandIn(state=state, clock=StandInClock(state / "clock-offset"), faults=Faults())
 
 
 def pointed_at(slack: SlackStandIn, env: Mapping[str, str]) -> dict[str, str]:
@@ -50,8 +54,8 @@ def pointed_at(slack: SlackStandIn, env: Mapping[str, str]) -> dict[str, str]:
 
 
 async def launch(*arguments: str, env: Mapping[str, str], log: Path) -> Program:
-    """``python ARGUMENTS`` with its output in ``log``."""
-    with log.open("ab") as sink:
+    """``python ARGUMENTS`` with its output in ``log``, which is begun anew."""
+    with log.open("wb") as sink:
         process = await asyncio.create_subprocess_exec(
             sys.executable, *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink, env=env
         )

@@ -273,9 +273,10 @@ class MemoryGuest(Failing):
             left = self.deaf_for.get(sandbox_id, self.deaf_for.get("*", 0))
             if left > 0:
                 self.deaf_for[sandbox_id] = left - 1
-            else:
+            there = sandbox_id in self._cube.sandboxes
+            if there and left <= 0:
                 self._cube.wake(sandbox_id)
-        return left <= 0
+            return there and left <= 0
 
     async def check_mounts(self, sandbox_id: str, marker: str) -> MountReport:
         async with self._call("check_mounts", sandbox_id, marker):
@@ -369,7 +370,7 @@ class MemoryStudio(Failing):
     async def web_ui(self, sandbox_id: str) -> PortHealth:
         async with self._call("web_ui", sandbox_id):
             note = self.not_ready.get(sandbox_id, self.not_ready.get("*", ""))
-            if sandbox_id not in self._guest.studio_running:
+            if sandbox_id not in self._guest.studio_running or sandbox_id not in self._cube.sandboxes:
                 note = note or "nothing listens on the port"
             return PortHealth(port=self._port, name="Web UI", ok=not note, note=note)
 

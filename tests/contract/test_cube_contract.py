@@ -334,6 +334,51 @@ async def test_an_answer_that_drips_ends_at_the_deadline() -> None:
         cube.close()
 
 
+async def test_a_read_survives_a_connection_that_was_closed_meanwhile() -> None:
+    answers = [b'{"status": "ok"}', None, b'{"status": "ok"}']
+
+    def one_answer_each(connection: socket.socket) -> None:
+        while (request := connection.recv(65536)) and (body := answers.pop(0)) is not None:
+            assert request.startswith(b"GET /health")
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.close()
+
+    with server(one_answer_each) as url:
+        cube = CubeSdk(url, threads=1)
+
+        assert await cube.healthy()
+        assert await cube.healthy()  # its kept connection ends under it, and it asks once more
+
+        cube.close()
+    assert answers == []
+
+
+async def test_a_sandbox_whose_command_service_drips_costs_a_deadline() -> None:
+    frame = b"\x00\x00\x00\x00\x02{}"
+    ended = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n")
+        while not ended.wait(0.02):
+            try:
+                connection.sendall(frame)
+            except OSError:
+                return
+
+    with server(drip) as url:
+        cube = CubeSdk("http://127.0.0.1:9", proxy_ip="127.0.0.1", proxy_port=int(url.rpartition(":")[2]))
+        begun = time.monotonic()
+
+        with pytest.raises(CubeError) as late:
+            await cube.run(ABSENT, "true", deadline=0.3)
+
+        ended.set()
+        assert late.value.fault.kind is FaultClass.UNKNOWN_OUTCOME
+        assert time.monotonic() - begun < 2.5
+        cube.close()
+
+
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b'{"sandboxID": 5', b"[]"])
 async def test_a_create_answered_with_nonsense_is_unknown(body: bytes) -> None:
     def nonsense(connection: socket.socket) -> None:

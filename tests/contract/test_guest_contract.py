@@ -74,6 +74,7 @@ async def test_a_new_sandbox_answers_and_an_absent_one_does_not(side: Side, name
     sandbox = await side.sandbox(name)
 
     assert await side.guest.answers(sandbox)
+    assert not await side.guest.answers("0" * 32)
 
 
 async def test_markers_cross_both_ways(side: Side, name: str) -> None:

@@ -90,13 +90,12 @@ class Thread:
             raise AssertionError(f"{error}; the thread stands at\n{await self.text()}") from error
         return message
 
-    async def press(self, action: str, user: str = OPERATOR, *, message: Message | None = None) -> float:
-        """Press a button of the thread; gives the milliseconds until the ack."""
+    async def press(self, action: str, user: str = OPERATOR, *, message: Message | None = None) -> None:
+        """Press a button of the thread."""
         where = message or await self.holding(action)
-        stale = action not in buttons(where)
-        answer = await self.site.control.click(user, self.channel, where["ts"], action, stale=stale)
+        # Stale, because a client may still show a button that an edit has just taken away.
+        answer = await self.site.control.click(user, self.channel, where["ts"], action, stale=True)
         assert answer["outcome"] == "acked", answer
-        return float(answer["ack_ms"])
 
     async def sandbox(self) -> str:
         """The sandbox that the thread names last."""
@@ -213,6 +212,20 @@ class Installed:
             return next((m for m in new if m.get("ephemeral_for") == user), None)
 
         return thread_text([await self.control.until(f"an answer for {user}", look, seconds=20)])
+
+    async def told(self, user: str, words: str, *, channel: str = OPS) -> str:
+        """A message that only this person sees and that holds these words, waited for."""
+
+        async def look() -> str:
+            messages = await self.control.messages(channel)
+            texts = [thread_text([m]) for m in messages if m.get("ephemeral_for") == user]
+            return next((text for text in texts if words in text), "")
+
+        try:
+            return str(await self.control.until(f"{words!r} for {user}", look, seconds=20))
+        except TimeoutError as error:
+            seen = [thread_text([m]) for m in await self.control.messages(channel) if m.get("ephemeral_for") == user]
+            raise AssertionError(f"{error}; they were told\n" + "\n".join(seen)) from error
 
     async def answer_to_press(self, thread: Thread, action: str, user: str, message: Message) -> str:
         """Press, and give the answer that only the presser sees."""

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from bot.demo.processes import environment
-from e2e.installed import ADMIN, APPROVER, OPERATOR, OPERATOR2, OPS, OUTSIDER, Installed, Thread
+from e2e.installed import ADMIN, APPROVER, OPERATOR, OPERATOR2, OPS, OUTSIDER, Installed, Thread, installed
 from e2e.leaks import leaks
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
@@ -35,24 +35,31 @@ class Made:
         return TEMPLATES[self.template] == "token"
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def served() -> AsyncIterator[Installed]:
+    """An installation of its own, whose bot is exactly what ``hermes-bot serve`` runs."""
+    async with installed() as site:
+        yield site
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session", params=TEMPLATES)
-async def made(everything: Installed, request: pytest.FixtureRequest) -> AsyncIterator[Made]:
+async def made(served: Installed, request: pytest.FixtureRequest) -> AsyncIterator[Made]:
     template = str(request.param)
     home = "alpha" if template == "hermes-studio" else f"alpha-{template.rsplit('-', 1)[1]}"
     key = f"sk-EXAMPLE/{secrets.token_hex(12)}+&é"
     chosen = "" if template == "hermes-studio" else f" template={template}"
-    before = len(await everything.control.messages(OPS))
-    answer = await everything.control.command(
+    before = len(await served.control.messages(OPS))
+    answer = await served.control.command(
         OPERATOR, OPS, f"create home={home} workspace=proj{chosen} env=OPENAI_API_KEY={key}"
     )
     assert answer["outcome"] == "acked"
-    first = await everything.control.until(
-        "the thread", lambda: _after(everything, before), seconds=20
+    first = await served.control.until(
+        "the thread", lambda: _after(served, before), seconds=20
     )
-    thread = Thread(everything, OPS, first["ts"], home)
+    thread = Thread(served, OPS, first["ts"], home)
     await thread.ended()
-    yield Made(everything, template, home, thread, await thread.sandbox(), answer["ack_ms"], key)
-    await everything.tidy()
+    yield Made(served, template, home, thread, await thread.sandbox(), answer["ack_ms"], key)
+    await served.tidy()
 
 
 async def _after(site: Installed, count: int) -> dict[str, object] | None:

@@ -137,14 +137,12 @@ async def test_a_signal_reaches_the_command_and_is_reported(node: NodeServer) ->
 
 async def test_a_command_goes_on_after_its_connection_is_lost(node: NodeServer, tmp_path: Path) -> None:
     connection = await _connect(node)
-    process = await connection.create_process(
-        "echo up; read go < /data/shared/pipe; echo done > /data/shared/end"
-    )
-    os.mkfifo(tmp_path / "shared/pipe")
+    command = "echo up; until test -e /data/shared/go; do sleep 0.02; done; : > /data/shared/end"
+    process = await connection.create_process(command)
     await process.stdout.readline()
     connection.abort()
     await connection.wait_closed()
-    await asyncio.to_thread((tmp_path / "shared/pipe").write_text, "go\n")
+    (tmp_path / "shared/go").touch()
     assert await asyncio.to_thread(_appears, tmp_path / "shared/end")
 
 

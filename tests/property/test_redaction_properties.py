@@ -106,7 +106,8 @@ def test_no_known_secret_survives_a_line_end(
     secret: str, before: str, after: str, at: int, line_end: str
 ) -> None:
     assume(at % len(secret))
-    assume(len(re.sub(" +", " ", secret)) >= 6)  # a wrapped line does not tell how many blanks there were
+    # A wrapped line does not tell how many blanks there were, nor whose the backslash is.
+    assume(len(re.sub(" +", " ", secret.replace("\\", ""))) >= 6)
     redactor = Redactor([secret])
 
     redacted = redactor.text(before + broken(secret, at, line_end) + after)

@@ -117,6 +117,11 @@ def test_what_must_be_so_wins_over_what_was_asked_for_and_that_over_the_sandbox_
         (["python3", "-I", "-c", "# hermes-web-ui" + "x" * 300], False),
         (["/usr/local/bin/hermes", "chat"], False),
         (["vim", "gateway"], False),
+        (["vim", "/workspace/hermes-web-ui/README.md"], False),
+        (["/usr/bin/python3", "-ISB", "/usr/local/lib/hermes-studio/server", "9000"], True),
+        (["/usr/local/bin/hermes", "gateway", "run"], True),
+        (["python3"], False),
+        ([], False),
     ],
 )
 def test_which_processes_are_studio_s(argv: list[str], *, studio: bool) -> None:

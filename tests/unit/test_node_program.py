@@ -365,6 +365,21 @@ def test_a_hostile_marker_is_no_answer(root: Path) -> None:
     assert truth.exists()
 
 
+def test_markers_of_a_bot_that_was_killed_are_swept_an_hour_later(root: Path) -> None:
+    prepare(args(root))
+    workspace = root / "hermes-workspaces/alpha"
+    old, young = "cd" * 16, "ef" * 16
+    for marker, age in ((old, 4000), (young, 10)):
+        plant(args(root, marker=marker))
+        left = workspace / f".hermes-bot-marker-{marker}.node"
+        os.utime(left, (time.time() - age, time.time() - age))
+
+    plant(args(root))
+
+    names = sorted(p.name for p in workspace.iterdir())
+    assert names == sorted(f".hermes-bot-marker-{m}.node" for m in (MARKER, young))
+
+
 @pytest.mark.parametrize("marker", ["../../etc/passwd", "", "AB" * 16, "ab", 7])
 def test_a_marker_that_is_none_is_refused(root: Path, marker: object) -> None:
     prepare(args(root))

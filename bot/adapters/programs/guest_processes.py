@@ -16,7 +16,7 @@ POLL_SECONDS = 0.05
 STOP_COMMAND_SECONDS = 45
 TERM_SECONDS = 15.0
 KILL_SECONDS = 5.0
-MAX_ARGUMENT = 200
+INTERPRETERS = ("python", "node", "bun")
 STUDIO_WORDS = ("hermes-web-ui", "hermes_bridge", "hermes-studio")
 
 
@@ -32,12 +32,25 @@ def port_open(port: int) -> bool:
 def is_studio(argv: list[str]) -> bool:
     """Whether a command line is Studio's server, its agent bridge or its gateway.
 
-    Only short arguments count: a program given to an interpreter as text may well name Studio.
+    What counts is the program or the script that an interpreter runs, not what else is named: an editor
+    that has a file of Studio open is left alone.
     """
-    short = [argument for argument in argv[:5] if len(argument) <= MAX_ARGUMENT]
-    if any(word in argument for argument in short for word in STUDIO_WORDS):
+    script, rest = _script(argv)
+    if any(word in script for word in STUDIO_WORDS):
         return True
-    return "gateway" in short and any(Path(argument).name == "hermes" for argument in short)
+    return Path(script).name == "hermes" and "gateway" in rest[:2]
+
+
+def _script(argv: list[str]) -> tuple[str, list[str]]:
+    """The program, or the script of an interpreter, and the arguments behind it."""
+    if not argv or not Path(argv[0]).name.startswith(INTERPRETERS):
+        return (argv[0] if argv else ""), argv[1:]
+    for position, argument in enumerate(argv[1:], start=1):
+        if argument in ("-c", "-e", "-"):
+            return "", []
+        if not argument.startswith("-"):
+            return argument, argv[position + 1 :]
+    return "", []
 
 
 def studio_processes() -> list[int]:

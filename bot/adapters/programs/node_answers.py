@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from bot.adapters.programs.beneath import (
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_ARGUMENTS = 1024 * 1024
+STALE_SECONDS = 3600
+MARKER_FILE = re.compile(r"(\.hermes-bot-)?marker-[0-9a-f]{16,64}\.(node|guest)")
 
 
 def _sides(args: dict[str, Any]) -> list[tuple[str, int]]:
@@ -38,10 +43,20 @@ def plant(args: dict[str, Any]) -> dict[str, Any]:
     """Write the node's markers; again when they are there already."""
     marker = check_marker(args["marker"])
     for side, directory in _sides(args):
+        _sweep(directory)
         name, _ = marker_files(side, marker)
         remove(directory, name)
         create_file(directory, name, marker_text("node", marker), 0o600)
     return {}
+
+
+def _sweep(directory: int) -> None:
+    """Remove markers that nobody has collected within an hour, because the bot was killed in between."""
+    for name in os.listdir(directory):
+        if MARKER_FILE.fullmatch(name):
+            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            if status.st_mtime < time.time() - STALE_SECONDS:
+                remove(directory, name)
 
 
 def collect(args: dict[str, Any]) -> dict[str, Any]:

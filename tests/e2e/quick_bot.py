@@ -1,0 +1,70 @@
+"""A program: the bot as ``hermes-bot serve`` runs it, without Slack's pace and, on request, less patient.
+
+The pace holds messages back as the real Slack wants it and has tests of its own; the deadlines are those
+of a real installation, minutes that a test of what happens after them cannot wait for.
+"""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import bot.app
+from bot.adapters import slack_chat, slack_pace
+from bot.demo.processes import BEGIN_SECONDS, Program, environment
+from bot.domain.rules import Deadlines, Rules
+from bot.settings import Settings, load
+
+TURN_SECONDS = 0.01
+IMPATIENT = "--impatient"
+DEADLINES = Deadlines(control=8.0, create=2.0, adopt=3.0, data_plane=1.5, node=8.0, guest=8.0, studio=5.0)
+DRAIN_SECONDS = 2.0
+
+
+class ImpatientSettings(Settings):
+    """The same settings with deadlines of seconds."""
+
+    def rules(self) -> Rules:
+        """The values that use cases decide with."""
+        return replace(super().rules(), deadlines=DEADLINES)
+
+
+async def start(folder: Path, env_file: Path, options: Sequence[str] = ()) -> Program:
+    """Start this program and wait until the bot says that it is ready."""
+    log = folder / "bot.log"
+    begin = log.stat().st_size if log.exists() else 0
+    with log.open("ab") as sink:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, __file__, *options,
+            stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink,
+            env={**environment(env_file), "HERMES_BOT_LOG": "json"},
+        )  # fmt: skip
+    program = Program(process, log)
+    waiting = asyncio.get_running_loop().time() + BEGIN_SECONDS
+    while b'"event": "ready"' not in log.read_bytes()[begin:]:
+        if process.returncode is not None or asyncio.get_running_loop().time() > waiting:
+            await program.end()
+            raise RuntimeError(f"the bot did not start:\n{log.read_text()[-2000:]}")
+        await asyncio.sleep(0.02)
+    return program
+
+
+async def start_impatient(folder: Path, env_file: Path) -> Program:
+    """The same with deadlines of seconds."""
+    return await start(folder, env_file, [IMPATIENT])
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    slack_chat.EDIT_EVERY = TURN_SECONDS
+    slack_pace.MESSAGE_EVERY = TURN_SECONDS
+    settings = load()
+    if IMPATIENT in sys.argv:
+        bot.app.DRAIN_SECONDS = DRAIN_SECONDS
+        settings = ImpatientSettings(**dict(settings))
+    asyncio.run(bot.app.serve(settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Ending things: a stop that is asked for and confirmed, a stop thought better of, a create called off."""
+
+import asyncio
+
+import pytest
+
+from bot.demo.reading import buttons, thread_text
+from e2e.installed import APPROVER, OPERATOR, OPERATOR2, OUTSIDER, Installed
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_stop_is_asked_confirmed_and_told(site: Installed) -> None:
+    created = await site.create(OPERATOR, "home=leaving workspace=papers")
+    sandbox = await created.sandbox()
+    card = await site.type(OPERATOR, "stop leaving")
+    asked = thread_text([await card.holding("hermes.stop.confirm")])
+
+    await card.press("hermes.stop.confirm")
+    told = thread_text([await card.saying("is gone")])
+
+    for line in ("running programs and open terminals", "home leaving: settings", "workspace papers: project"):
+        assert line in asked
+    assert f"Sandbox {sandbox} is gone" in told
+    assert "Studio was closed cleanly first." in told
+    assert "home leaving and workspace papers" in told
+    assert await site.sandboxes("leaving") == []
+    assert (site.home("leaving") / "config.yaml").exists()
+    await card.ended(":white_check_mark:") if "Stopped by" not in await card.text() else None
+
+
+async def test_second_confirm_is_answered_and_does_nothing(site: Installed) -> None:
+    await site.create(OPERATOR, "home=twice")
+    card = await site.type(OPERATOR, "stop twice")
+    message = await card.holding("hermes.stop.confirm")
+    await card.press("hermes.stop.confirm", message=message)
+    await card.saying("is gone")
+    again = await site.create(OPERATOR, "home=twice")
+    before = {m["ts"] for m in await site.control.messages(card.channel)}
+
+    await card.press("hermes.stop.confirm", OPERATOR, message=(await card.messages())[0])
+
+    await site.control.until("the answer", lambda: _told(site, card.channel, before, "has already stopped it"))
+    assert await site.sandboxes("twice") == [await again.sandbox()]
+
+
+async def test_keep_it_closes_the_question_for_good(site: Installed) -> None:
+    created = await site.create(OPERATOR, "home=staying")
+    card = await site.type(OPERATOR, "stop staying")
+    message = await card.holding("hermes.stop.confirm")
+    await card.press("hermes.stop.dismiss", message=message)
+    kept = await card.saying("decided not to stop it")
+    before = {m["ts"] for m in await site.control.messages(card.channel)}
+
+    await card.press("hermes.stop.confirm", message=(await card.messages())[0])
+
+    await site.control.until("the answer", lambda: _told(site, card.channel, before, "decided to keep it"))
+    assert buttons(kept) == {}
+    assert await site.sandboxes("staying") == [await created.sandbox()]
+
+
+async def test_two_people_confirm_at_once_and_both_are_answered(site: Installed) -> None:
+    await site.create(OPERATOR, "home=crowded")
+    card = await site.type(OPERATOR, "stop crowded")
+    message = await card.holding("hermes.stop.confirm")
+    before = {m["ts"] for m in await site.control.messages(card.channel)}
+
+    await asyncio.gather(
+        card.press("hermes.stop.confirm", OPERATOR, message=message),
+        card.press("hermes.stop.confirm", APPROVER, message=message),
+    )
+
+    await card.saying("is gone")
+    await site.control.until("the refusal", lambda: _told(site, card.channel, before, "has already stopped it"))
+    stops = [row for row in site.rows(action="stop", home="crowded") if row["phase"] == "outcome"]
+    assert len(stops) == 1
+
+
+@pytest.mark.parametrize(
+    ("user", "why"), [(OPERATOR2, "It belongs to @U_OPERATOR"), (OUTSIDER, "You have no role in this bot")]
+)
+async def test_only_owner_and_approver_may_stop(site: Installed, user: str, why: str) -> None:
+    created = await site.create(OPERATOR, f"home=guarded-{user[-3:].lower().replace('_', '')}")
+
+    thread = await site.type(user, f"stop {created.home}")
+    told = thread_text([await thread.saying("What happened:")])
+
+    assert why in told
+    assert await site.sandboxes(created.home) == [await created.sandbox()]
+
+
+async def test_stop_button_of_a_result_asks_in_the_same_thread(site: Installed) -> None:
+    created = await site.create(OPERATOR, "home=below")
+
+    await created.press("hermes.stop.ask")
+    await created.press("hermes.stop.confirm")
+
+    assert "Kept on the node: home below" in thread_text([await created.saying("is gone")])
+    assert await site.sandboxes("below") == []
+
+
+async def test_cancel_stops_between_steps_and_continue_finishes(site: Installed) -> None:
+    await site.fault("node", "ssh-slow", delay_s=1.0)
+    thread = await site.type(OPERATOR, "create home=hasty")
+    await site.recorded(home="hasty", phase="intent")
+    await thread.press("hermes.create.cancel")
+
+    told = await thread.ended(":x:")
+
+    assert "Cancelled after step 3." in told
+    assert "No sandbox was made" in told
+    assert "cancelled" in told
+    assert await site.sandboxes("hasty") == []
+    await thread.press("hermes.create.continue")
+    assert "is ready" in await thread.ended(":white_check_mark:")
+
+
+async def test_cancel_by_somebody_else_is_refused_and_the_create_goes_on(site: Installed) -> None:
+    await site.fault("node", "ssh-slow", delay_s=1.0)
+    thread = await site.type(OPERATOR, "create home=steady")
+    await site.recorded(home="steady", phase="intent")
+    progress = await thread.holding("hermes.create.cancel")
+
+    answer = await site.answer_to_press(thread, "hermes.create.cancel", OPERATOR2, progress)
+
+    assert "It belongs to @U_OPERATOR" in answer
+    assert "is ready" in await thread.ended(":white_check_mark:")
+
+
+async def test_cancel_after_the_end_is_answered(site: Installed) -> None:
+    await site.fault("node", "ssh-slow", delay_s=0.5)
+    thread = await site.type(OPERATOR, "create home=finished")
+    progress = await thread.holding("hermes.create.cancel")
+    await thread.ended(":white_check_mark:")
+
+    answer = await site.answer_to_press(thread, "hermes.create.cancel", OPERATOR, progress)
+
+    assert "This request has already ended." in answer
+    assert len(await site.sandboxes("finished")) == 1
+
+
+async def _told(site: Installed, channel: str, before: set[str], words: str) -> bool:
+    new = [m for m in await site.control.messages(channel) if m["ts"] not in before]
+    return any(words in thread_text([m]) for m in new if m.get("ephemeral_for"))
