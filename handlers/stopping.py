@@ -20,10 +20,6 @@ from handlers.render.stop import (
 )
 from handlers.services import Services
 
-USED_UP = frozenset({"home-busy"})
-"""Refusals that come after the press has counted: this card cannot be used again."""
-
-
 async def ask(call: SlashCall, command: Command, services: Services) -> None:
     """The typed command: its first message becomes the card."""
     target = command.text("target") or ""
@@ -96,7 +92,7 @@ async def _stop(request_id: str, press: ButtonPress, services: Services) -> None
         await thread.say(stopped_message(outcome.value, press.actor.id))
         return
     clean = cleaned(outcome, services.deps.redactor)
-    if isinstance(clean, Refused) and clean.code not in USED_UP:
+    if isinstance(clean, Refused):
         # Nothing happened, so the card stays as it is, for somebody who may or for later.
         await answer_press(press, failure_message(clean), services)
         return

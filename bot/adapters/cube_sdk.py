@@ -85,6 +85,7 @@ class CubeSdk:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="cube")
         self._mine = threading.local()
+        self._sessions: list[PatientSession] = []
         self._data = build_client(self._config, headers=_auth_headers(self._config))
         self._data.event_hooks = {"response": [self._on_response]}
         # A sandbox may have replaced its envd: it must not send our commands on to another sandbox.
@@ -197,6 +198,8 @@ class CubeSdk:
         """Give connections and threads up. Calls that still run end on their own deadlines."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._data.close()
+        for session in self._sessions:
+            session.shut()
 
     def _handle(self, sandbox_id: str) -> _Handle:
         return _Handle({"sandboxID": sandbox_id, "templateID": ""}, self._config)
@@ -206,6 +209,7 @@ class CubeSdk:
         session: PatientSession | None = getattr(self._mine, "session", None)
         if session is None:
             session = self._mine.session = PatientSession(self._config.api_url)
+            self._sessions.append(session)
         return session
 
     async def _control(self, operation: str, call: Callable[[], T], seconds: float | None = None) -> T:

@@ -172,17 +172,13 @@ def _interface_call(control: socket.socket, request: int, name: str, value: byte
     fcntl.ioctl(control.fileno(), request, struct.pack("=16s16s8x", name.encode(), value))
 
 
-def open_socket_in(namespace: int, home: int) -> socket.socket:
+def open_socket_in(namespace: int) -> socket.socket:
     """A TCP socket that lives in another network namespace, as a non-blocking socket.
 
-    Only for a thread that does nothing else: the thread visits the namespace that the descriptor
-    ``namespace`` stands for and comes back to ``home``.
+    Leaves the calling thread in that namespace.
     """
     setns(namespace, CLONE_NEWNET)
-    try:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    finally:
-        setns(home, CLONE_NEWNET)
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setblocking(False)  # noqa: FBT003  # the only way to say it
     return made
 

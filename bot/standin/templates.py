@@ -47,7 +47,13 @@ _BUILT_IN = (
     _BuiltIn(
         "hermes-studio-running",
         "users",
-        start=("/usr/local/bin/hermes-web-ui", "start", "--port", "9000", "--no-open"),
+        # As in a snapshot of running memory: its files are open before the port, and so before any mount.
+        start=(
+            "/usr/bin/env",
+            "HERMES_STANDIN_LISTEN_WHEN_READY=1",
+            "HERMES_STANDIN_START_DELAY=0",
+            *("/usr/local/bin/hermes-web-ui", "start", "--port", "9000", "--no-open"),
+        ),
     ),
 )
 

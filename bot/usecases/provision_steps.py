@@ -260,7 +260,8 @@ class Provisioning:
         )
         if started.agent.databases_ok is False:
             self._notes.append(
-                "A database of this home is damaged: " + "; ".join(started.agent.database_notes)
+                f"A database of this home is damaged ({'; '.join(started.agent.database_notes)})."
+                " Nothing was repaired; please tell an administrator before you go on working."
             )
         await self._done(Step.STUDIO, generation=started.generation.value, agent=started.agent.version)
         secured = "first password replaced" if started.first_login_replaced else "sign-in kept"
@@ -319,7 +320,8 @@ class Provisioning:
             return stored
         names = ", ".join(request.env_names)
         self._notes.append(
-            f"Values given with env= were lost with the restart ({names}); give them again when you create."
+            f"Values given with env= were lost with the restart ({names});"
+            " to set them, stop this sandbox and create it again with them."
         )
         return merged
 

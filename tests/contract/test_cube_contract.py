@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -270,6 +270,9 @@ def server(serve: Callable[[socket.socket], None]) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         ended.set()
+        for connection in held:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits for more to come
         thread.join()
         for connection in (*held, listener):
             connection.close()

@@ -224,7 +224,11 @@ class Installed:
         try:
             return str(await self.control.until(f"{words!r} for {user}", look, seconds=20))
         except TimeoutError as error:
-            seen = [thread_text([m]) for m in await self.control.messages(channel) if m.get("ephemeral_for") == user]
+            seen = [
+                thread_text([m])
+                for m in await self.control.messages(channel)
+                if m.get("ephemeral_for") == user
+            ]
             raise AssertionError(f"{error}; they were told\n" + "\n".join(seen)) from error
 
     async def answer_to_press(self, thread: Thread, action: str, user: str, message: Message) -> str:

@@ -53,9 +53,7 @@ async def made(served: Installed, request: pytest.FixtureRequest) -> AsyncIterat
         OPERATOR, OPS, f"create home={home} workspace=proj{chosen} env=OPENAI_API_KEY={key}"
     )
     assert answer["outcome"] == "acked"
-    first = await served.control.until(
-        "the thread", lambda: _after(served, before), seconds=20
-    )
+    first = await served.control.until("the thread", lambda: _after(served, before), seconds=20)
     thread = Thread(served, OPS, first["ts"], home)
     await thread.ended()
     yield Made(served, template, home, thread, await thread.sandbox(), answer["ack_ms"], key)
@@ -163,7 +161,11 @@ async def test_no_secret_stands_anywhere_but_in_that_window(made: Made) -> None:
         {name: kept[name] for name in ("token", "password") if kept.get(name)},
         {"the transcript": public, "the log": made.site.log(), "the export": exported},
     ) + leaks(
-        {"the key": made.key, "the bot token": env["SLACK_BOT_TOKEN"], "the app token": env["SLACK_APP_TOKEN"]},
+        {
+            "the key": made.key,
+            "the bot token": env["SLACK_BOT_TOKEN"],
+            "the app token": env["SLACK_APP_TOKEN"],
+        },
         {"the transcript": everything, "the log": made.site.log(), "the export": exported},
     )
 

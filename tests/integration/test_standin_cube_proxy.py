@@ -234,7 +234,8 @@ async def test_a_body_over_256_mib_is_refused_before_it_is_sent(rig: Rig) -> Non
     made = (await rig.create())["sandboxID"]
     reader, writer = await asyncio.open_connection(*rig.cube.proxy_address)
     writer.write(
-        f"POST /files?path=/tmp/x HTTP/1.1\r\nHost: 49983-{made}.x\r\nContent-Length: {2**28 + 1}\r\n\r\n".encode()
+        f"POST /files?path=/tmp/x HTTP/1.1\r\nHost: 49983-{made}.x\r\n"
+        f"Content-Length: {2**28 + 1}\r\n\r\n".encode()
     )
 
     status = await asyncio.wait_for(reader.readline(), 5)

@@ -1,6 +1,7 @@
 """What a sandbox can and cannot see, what outlives what, and that nothing is left behind."""
 
 import asyncio
+import glob
 import json
 import os
 import shutil
@@ -11,11 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from cubesandbox import Sandbox
 from integration.standin_cube_kit import Rig, eventually, make_template, mounts, running
 
 import bot
+from bot.standin.cube import freezer
 
 pytestmark = pytest.mark.sandbox
 CHECKOUT = Path(bot.__file__).resolve().parents[1]
@@ -33,16 +36,8 @@ def _host_mounts() -> list[str]:
     return Path("/proc/self/mounts").read_text().splitlines()
 
 
-def _boot_programs() -> set[str]:
-    found = set()
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            told = line.read_bytes()
-        except OSError:
-            continue
-        if b"from bot.standin." in told:
-            found.add(line.parent.name)
-    return found
+def _descendants(pid: int | None = None) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
 
 
 async def test_the_host_is_not_visible(tmp_path: Path) -> None:
@@ -68,7 +63,7 @@ async def test_a_sandbox_has_namespaces_of_its_own(tmp_path: Path) -> None:
             rig, made, f"for n in {' '.join(names)}; do readlink /proc/self/ns/$n; done; hostname"
         )
 
-    outside = [os.readlink(f"/proc/self/ns/{name}") for name in names]
+    outside = [str(Path(f"/proc/self/ns/{name}").readlink()) for name in names]
     *namespaces, hostname = inside.split()
     assert not set(namespaces) & set(outside)
     assert hostname == made[:12]
@@ -161,7 +156,7 @@ async def test_changes_outlive_a_restart_but_processes_do_not(tmp_path: Path) ->
 
 
 async def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    mounts_before, programs_before = _host_mounts(), _boot_programs()
+    mounts_before, programs_before = _host_mounts(), _descendants()
     async with running(tmp_path) as rig, rig.api() as api:
         made = [
             (await rig.create(metadata=mounts(("/data/shared", "/mnt", False))))["sandboxID"]
@@ -173,25 +168,24 @@ async def test_nothing_is_left_behind(tmp_path: Path) -> None:
 
     assert during == mounts_before
     assert _host_mounts() == mounts_before
-    assert _boot_programs() <= programs_before
-    assert not list(Path("/sys/fs/cgroup").glob(f"**/{made[0]}"))
+    assert set(_descendants()) <= set(programs_before)
+    assert not glob.glob(f"/sys/fs/cgroup/**/{made[0]}", recursive=True)  # noqa: PTH207  # no event loop waits
 
 
 async def test_stop_is_safe_when_the_start_has_failed(tmp_path: Path) -> None:
-    programs_before = _boot_programs()
+    programs_before = _descendants()
     (tmp_path / "cube").write_text("a file where a directory must be")
 
     with pytest.raises(OSError, match="cube"):
         async with running(tmp_path):
             pass
 
-    assert _boot_programs() <= programs_before
+    assert set(_descendants()) <= set(programs_before)
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL])
 async def test_sandboxes_end_with_a_killed_server(tmp_path: Path, signal_number: signal.Signals) -> None:
     make_template(tmp_path / "templates")
-    programs_before = _boot_programs()
     server = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -203,15 +197,16 @@ async def test_sandboxes_end_with_a_killed_server(tmp_path: Path, signal_number:
     )
     assert server.stdout is not None
     assert await asyncio.wait_for(server.stdout.readline(), 20) == b"made\n"
-    assert _boot_programs() > programs_before
+    sandboxes = _descendants(server.pid)
+    assert len(sandboxes) == 5  # the node's holder, and two processes for each sandbox
 
     server.send_signal(signal_number)
     await server.wait()
 
     async def left() -> bool:
-        return _boot_programs() <= programs_before
+        return any(process.is_running() for process in sandboxes)
 
-    await eventually(left, wanted=True)
+    await eventually(left, wanted=False)
     async with running(tmp_path) as rig:  # clears what the killed one could not
         states = sorted(entry["state"] for entry in rig.cube.report()["sandboxes"])
     assert states == ["paused", "running"]
@@ -306,3 +301,40 @@ async def test_a_template_that_starts_its_service_opened_its_files_before_the_mo
 
     assert answer.status_code == 200
     assert held == "from: the image\n"
+
+
+@pytest.mark.parametrize("kind", ["signals", "cgroup-v1"])
+async def test_other_ways_of_freezing(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def choose(_: Path) -> freezer.CgroupFreezer | freezer.SignalFreezer:
+        if kind == "signals":
+            return freezer.SignalFreezer()
+        group = freezer.CgroupFreezer(Path("/sys/fs/cgroup/freezer/hermes-standin-test"), unified=False)
+        if not group.open():
+            pytest.skip("this machine has no version 1 freezer")
+        return group
+
+    monkeypatch.setattr(freezer, "choose", choose)
+    async with running(tmp_path) as rig, rig.api() as api:
+        made = (await rig.create())["sandboxID"]
+        loop = "setsid bash -c 'while :; do date +%s%N >/mnt/tick; done' >/dev/null 2>&1 </dev/null &"
+        other = (await rig.create(metadata=mounts(("/data/shared", "/mnt", False))))["sandboxID"]
+        await _run(rig, other, loop)
+        tick = rig.shared / "tick"
+
+        async def ticks() -> bool:
+            before = tick.read_text() if tick.exists() else ""
+            await asyncio.sleep(0.05)
+            return tick.exists() and tick.read_text() != before
+
+        await eventually(ticks, wanted=True)
+        await api.post(f"/sandboxes/{other}/pause")
+        frozen = not await ticks()
+        await api.post(f"/sandboxes/{other}/connect", json={})
+        await eventually(ticks, wanted=True)
+        await api.post(f"/sandboxes/{other}/pause")
+        ended = (await api.delete(f"/sandboxes/{other}")).status_code
+
+        assert await rig.state_of(made) == "running"
+
+    assert frozen
+    assert ended == 204

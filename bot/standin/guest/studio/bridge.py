@@ -56,7 +56,10 @@ class _Bridge:
         if root and not (Path(root) / "run_agent.py").is_file():
             complain(f"bridge: run_agent.py not found in HERMES_AGENT_ROOT={root}")
             return
-        if standin_options().get("studio") == "never-ready" or self._stopping.wait(start_delay()):
+        if standin_options().get("studio") == "never-ready":
+            complain("bridge: the worker was started and never reported back")
+            return
+        if self._stopping.wait(start_delay()):
             return
         try:
             self._agent = Agent(hermes_home())

@@ -45,6 +45,10 @@ class Children:
         """Whether the bridge process is alive."""
         return self._bridge is not None and self._bridge.poll() is None
 
+    def gateway_has_the_home(self) -> bool:
+        """Whether the gateway, if one was started, has taken the home."""
+        return self._gateway is None or (self._home / "gateway.pid").exists()
+
     def stop(self) -> None:
         """End both, the bridge first because it holds ``state.db``."""
         for child, patience in ((self._bridge, _BRIDGE_STOP_S), (self._gateway, _GATEWAY_STOP_S)):

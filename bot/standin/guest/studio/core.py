@@ -14,6 +14,7 @@ from .injection import inject
 from .places import generation, hermes_home, studio_version, web_home
 from .skill_walk import list_skills
 
+_LOAD_S = 15.0
 _MESSAGES = re.compile(r"^/api/sessions/([^/]+)/messages$")
 
 
@@ -83,6 +84,16 @@ class Studio:
         """A line in ``logs/server.log``."""
         with suppress(OSError), (self.web_home / "logs/server.log").open("a", encoding="utf-8") as file:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+
+    def wait_until_loaded(self) -> None:
+        """Wait until the agent has opened its files and the gateway runs; at most 15 s."""
+        deadline = time.monotonic() + _LOAD_S
+        while time.monotonic() < deadline:
+            with suppress(OSError, ValueError):
+                if bridge.ask("ping").get("ready") and self._children.gateway_has_the_home():
+                    return
+            time.sleep(0.02)
+        self.log("not everything has loaded")
 
     def close(self) -> None:
         """Stop the bridge and the gateway, then close the databases."""

@@ -40,7 +40,9 @@ def run(*, replace: bool) -> int:
         _make_databases(home)
         log_line(home, "gateway", f"gateway started, pid {os.getpid()}")
         while signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, _HEARTBEAT_S) is None:
-            (home / "state/gateway.heartbeat").write_text(f"{time.time():.3f}\n", encoding="utf-8")
+            # Another directory may have been mounted over the home since.
+            with suppress(OSError):
+                (home / "state/gateway.heartbeat").write_text(f"{time.time():.3f}\n", encoding="utf-8")
         log_line(home, "gateway", "gateway stopped")
         (home / ".clean_shutdown").write_text("", encoding="utf-8")
         (home / "gateway.pid").unlink(missing_ok=True)

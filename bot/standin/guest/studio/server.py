@@ -11,7 +11,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from .core import Studio
-from .places import complain, web_home
+from .places import complain, switched_on, web_home
 from .web import Handler
 
 
@@ -27,7 +27,10 @@ def serve(port: int) -> int:
     try:
         for directory in (own, own / "logs", own / "upload"):
             directory.mkdir(parents=True, exist_ok=True)
-        server = _Server((os.environ.get("BIND_HOST", "0.0.0.0"), port), Handler)
+        server = _Server((os.environ.get("BIND_HOST", "0.0.0.0"), port), Handler, bind_and_activate=False)
+        server.server_bind()
+        if not _listens_late():
+            server.server_activate()
     except OSError as error:
         complain(f"hermes-web-ui: cannot start on port {port}: {error}")
         return 1
@@ -40,6 +43,9 @@ def serve(port: int) -> int:
         complain(f"hermes-web-ui: cannot start: {error}")
         server.server_close()
         return 1
+    if _listens_late():
+        studio.wait_until_loaded()
+        server.server_activate()
     server.RequestHandlerClass = type("BoundHandler", (Handler,), {"studio": studio})
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -50,6 +56,14 @@ def serve(port: int) -> int:
     _forget(pid_file)
     studio.log("stopped")
     return 0
+
+
+def _listens_late() -> bool:
+    """Whether nobody is to connect before everything is open: how an image is snapshotted.
+
+    Otherwise the port is taken first, so that of two starts at once one does nothing at all.
+    """
+    return switched_on("HERMES_STANDIN_LISTEN_WHEN_READY")
 
 
 def _forget(pid_file: Path) -> None:
