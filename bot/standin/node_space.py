@@ -7,9 +7,9 @@ import asyncio
 import contextlib
 import json
 import os
+import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,21 @@ def require_namespaces() -> None:
     )
 
 
+def privileged_argv(argv: Sequence[str]) -> list[str] | None:
+    """The command to run instead of ``argv`` so that it may make namespaces; None when it may already.
+
+    An ordinary user gets a user namespace in which it is root: there, files have one owner only and
+    freezing is done by signals. Raises NamespaceError, with the remedy, where that is refused too.
+    """
+    if kernel.may_administrate():
+        return None
+    prefix = ["unshare", "--user", "--map-root-user", "--"]
+    allowed = subprocess.run([*prefix, "true"], check=False, capture_output=True).returncode == 0
+    if not allowed:
+        require_namespaces()
+    return [*prefix, *argv]
+
+
 async def boot_answer(process: asyncio.subprocess.Process, config: Mapping[str, Any]) -> dict[str, Any]:
     """Hand ``config`` to a boot program and give its first JSON line. Raises NamespaceError."""
     if process.stdin is None or process.stdout is None:
@@ -82,13 +97,13 @@ class NodeSpace:
         self.node_id = node_id
         self.shared = shared
         self._holder: asyncio.subprocess.Process | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._root = shared.with_name(f"{node_id}.view")
 
     async def start(self) -> None:
         """Build the namespace. Raises NamespaceError where that is not allowed."""
         require_namespaces()
         await asyncio.to_thread(self.shared.mkdir, parents=True, exist_ok=True)
-        self._scratch = tempfile.TemporaryDirectory(prefix="node-", ignore_cleanup_errors=True)
+        await asyncio.to_thread(self._root.mkdir, exist_ok=True)
         # Spawned from the event loop's own thread on purpose: the holder dies with that thread.
         self._holder = await asyncio.create_subprocess_exec(
             *boot_argv("node_boot"),
@@ -97,7 +112,7 @@ class NodeSpace:
             env=boot_environment(),
             start_new_session=True,
         )
-        config = {"shared": str(self.shared.resolve()), "root": self._scratch.name}
+        config = {"shared": str(self.shared.resolve()), "root": str(self._root.resolve())}
         try:
             await self._built(self._holder, config)
         except BaseException:
@@ -116,9 +131,7 @@ class NodeSpace:
             with contextlib.suppress(ProcessLookupError):
                 holder.kill()
             await holder.wait()
-        scratch, self._scratch = self._scratch, None
-        if scratch is not None:
-            scratch.cleanup()
+            await asyncio.to_thread(self._root.rmdir)
 
     @property
     def pid(self) -> int:

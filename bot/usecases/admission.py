@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import datetime
 
 from bot.domain.actors import Action, decide
 from bot.domain.audit import AuditRow
@@ -33,8 +35,12 @@ class Admitted:
     notes: tuple[str, ...] = ()
 
 
-async def admit(request: CreateRequest, deps: Deps) -> Admitted | Refused:
-    """Decide. The lock of an ``Admitted`` is the caller's to release."""
+async def admit(request: CreateRequest, deps: Deps, turn: AsyncExitStack) -> Admitted | Refused:
+    """Decide. The lock of an ``Admitted`` is the caller's to release.
+
+    ``turn`` is entered before quotas are counted; until it is closed no other request is admitted. The
+    caller closes it once the intent is in the log, where the next one counts it.
+    """
     role = deps.roster.role_of(request.actor)
     denied = decide(Action.CREATE, request.actor, role)
     if denied:
@@ -57,7 +63,7 @@ async def admit(request: CreateRequest, deps: Deps) -> Admitted | Refused:
     if lock is None:
         return await _busy(request, deps)
     try:
-        decided = await _decide(request, deps, lock)
+        decided = await _decide(request, deps, lock, turn)
     except BaseException:
         await lock.release()
         raise
@@ -66,7 +72,8 @@ async def admit(request: CreateRequest, deps: Deps) -> Admitted | Refused:
     return decided
 
 
-async def _decide(request: CreateRequest, deps: Deps, lock: Lock) -> Admitted | Refused:
+async def _decide(request: CreateRequest, deps: Deps, lock: Lock, turn: AsyncExitStack) -> Admitted | Refused:
+    began = deps.clock.now()
     chain = await _chain(request, deps)
     occupancy, template, intents = await asyncio.gather(
         look(deps, request.home),
@@ -77,18 +84,19 @@ async def _decide(request: CreateRequest, deps: Deps, lock: Lock) -> Admitted | 
     if others:
         return _in_use(request, others[0])
     existing = next((view for view in occupancy.on_home if view.request in chain), None)
-    over = (
-        None
-        if existing
-        else _over_quota(request, deps, occupancy, [i for i in intents if i.request_id not in chain])
-    )
-    if over:
-        return over
-    if template is None or not template.ready:
+    if existing:
+        template = TemplateView(template_id=existing.template)
+    elif template is None or not template.ready:
         return await _no_template(request, deps, template)
     node = await _choose_node(request, deps, existing)
     if isinstance(node, Refused):
         return node
+    if existing is None:
+        await turn.enter_async_context(deps.locks.hold("admission"))
+        coming = {row.request_id: row for row in [*intents, *await _intents_since(began, deps)]}
+        over = _over_quota(request, deps, occupancy, [coming[r] for r in coming if r not in chain])
+        if over:
+            return over
     return Admitted(
         lock=lock,
         chain=chain,
@@ -98,6 +106,12 @@ async def _decide(request: CreateRequest, deps: Deps, lock: Lock) -> Admitted | 
         existing=existing,
         notes=_workspace_notes(request, occupancy),
     )
+
+
+async def _intents_since(began: datetime, deps: Deps) -> list[AuditRow]:
+    """What was begun while we looked at Cube, ended or not: its sandbox may be missing in what we saw."""
+    rows = [*await deps.log.recent(since=began, limit=1000), *await deps.log.open_intents()]
+    return [row for row in rows if row.phase == "intent"]
 
 
 async def _chain(request: CreateRequest, deps: Deps) -> frozenset[str]:

@@ -121,10 +121,9 @@ class Provisioning:
     async def check(self) -> str:
         """Step 1: authorise, then decide from what is live.
 
-        Until the intent is written, no other request is admitted: each counts towards the quotas.
+        Until the intent is written, no other request is counted: each counts towards the quotas.
         """
-        await self._admission.enter_async_context(self.deps.locks.hold("admission"))
-        admitted = await admit(self.request, self.deps)
+        admitted = await admit(self.request, self.deps, self._admission)
         if isinstance(admitted, Refused):
             raise StepEnded(admitted)
         self._lock = admitted.lock

@@ -72,7 +72,9 @@ async def listening(
         await until(lambda: slack.world.sockets.connected == 1, f"{module} to connect", program)
         yield
     finally:
-        await program.end()
+        code = await program.end()
+    if code:
+        raise BenchError(f"{module} ended with {code}:\n{_last_lines(log)}")
     await until(lambda: slack.world.sockets.connected == 0, f"{module} to leave")
 
 
@@ -97,7 +99,11 @@ async def until(condition: Callable[[], bool], what: str, program: Program | Non
     deadline = time.monotonic() + START_SECONDS
     while not condition():
         if program is not None and program.process.returncode is not None:
-            raise BenchError(f"waited for {what}, but it ended:\n{program.log.read_text()[-2000:]}")
+            raise BenchError(f"waited for {what}, but it ended:\n{_last_lines(program.log)}")
         if time.monotonic() > deadline:
             raise BenchError(f"waited {START_SECONDS:.0f} s for {what}")
         await asyncio.sleep(0.01)
+
+
+def _last_lines(log: Path) -> str:
+    return log.read_text(errors="replace")[-2000:]

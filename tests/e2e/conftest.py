@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
-
 from e2e import quick_bot
 from e2e.installed import Installed, installed
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
-
-from bot.demo.processes import environment
 from e2e.installed import ADMIN, APPROVER, OPERATOR, OPERATOR2, OPS, OUTSIDER, Installed, Thread, installed
 from e2e.leaks import leaks
+
+from bot.demo.processes import environment
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 

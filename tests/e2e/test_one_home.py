@@ -6,7 +6,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-
 from e2e.installed import OPERATOR, OPERATOR2, Installed
 from e2e.manifests import changes, manifest
 

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-
-from bot.demo.reading import thread_text
 from e2e.installed import (
     ADMIN,
     APPROVER,
@@ -16,6 +14,8 @@ from e2e.installed import (
     Installed,
     Message,
 )
+
+from bot.demo.reading import thread_text
 from handlers.commands import AVAILABLE
 from handlers.verbs import VERBS
 

@@ -1,59 +1,69 @@
 """Cube fails in the ways that it is known for; nothing is lost, and the way on that is offered works."""
 
+import asyncio
+
 import pytest
-from e2e.installed import OPERATOR, Installed
+from e2e.installed import OPERATOR, Installed, Thread
+from faults.claims import claims_in, failed_create
 
 from bot.demo.reading import thread_text
-from faults.claims import claims_in, failed_create
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 
-
-@pytest.mark.parametrize(
-    ("kind", "options", "what"),
-    [
-        ("create-no-capacity", {}, "Cube has no room for another sandbox right now."),
-        ("mount-source-missing", {}, "A directory to mount does not exist on the node"),
-        ("api-down", {"operation": "create"}, "Cube does not answer."),
-    ],
-)
-async def test_create_that_cube_refuses_makes_nothing_and_continue_makes_it(
-    site: Installed, kind: str, options: dict[str, str], what: str
-) -> None:
-    await site.fault("cube", kind, **options)
-
-    thread = await site.type(OPERATOR, f"create home={kind}")
-    claims = await failed_create(site, thread)
-
-    assert what in claims.what
-    assert "No sandbox was made" in claims.safe
-    await thread.press("hermes.create.continue")
-    assert "is ready" in await thread.ended(":white_check_mark:")
-    assert len(await site.sandboxes(kind)) == 1
+THREE = ("one", "two", "three")
+STUDIO_FAULTS = {
+    "studio-does-not-start": ("studio-did-not-start", "ended with 1"),
+    "studio-never-ready": ("studio-did-not-start", "the agent bridge is not ready"),
+    "read-only-home": ("mount-not-proved", "the home is not mounted read-write"),
+}
+"""Fault → the code of its failure, and what the thread says."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        ("create-408-after-success", {}),
-        ("create-deadline-after-success", {}),
-        ("drop-after-write", {"operation": "create"}),
-        ("slow-api", {"operation": "create", "delay_s": 2.5}),
-    ],
-)
-async def test_create_whose_answer_is_lost_is_adopted(
-    site: Installed, kind: str, options: dict[str, object]
-) -> None:
-    await site.fault("cube", kind, **options)
+async def test_creates_that_cube_refuses_make_nothing_and_continue_makes_them(site: Installed) -> None:
+    await site.fault("cube", "create-no-capacity")
+    await site.fault("cube", "mount-source-missing")
+    await site.fault("cube", "api-down", operation="create")
 
-    thread = await site.create(OPERATOR, f"home=lost-{kind}")
+    threads = await asyncio.gather(*(site.type(OPERATOR, f"create home={home}") for home in THREE))
+    claims = await asyncio.gather(*(failed_create(site, thread) for thread in threads))
 
-    there = await site.sandboxes(f"lost-{kind}")
-    assert there == [await thread.sandbox()]
+    assert sorted(claim.what.partition(".")[0] for claim in claims) == [
+        "A directory to mount does not exist on the node that Cube chose",
+        "Cube does not answer",
+        "Cube has no room for another sandbox right now",
+    ]
+    assert all("No sandbox was made" in claim.safe for claim in claims)
+    await asyncio.gather(*(thread.press("hermes.create.continue") for thread in threads))
+    told = await asyncio.gather(*(thread.ended(":white_check_mark:") for thread in threads))
+    assert all("is ready" in text for text in told)
+    assert [len(await site.sandboxes(home)) for home in THREE] == [1, 1, 1]
+
+
+async def test_creates_whose_answers_are_lost_are_adopted(site: Installed) -> None:
+    await site.fault("cube", "create-408-after-success")
+    await site.fault("cube", "create-deadline-after-success")
+    await site.fault("cube", "drop-after-write", operation="create")
+
+    threads = await asyncio.gather(*(site.create(OPERATOR, f"home=lost-{home}") for home in THREE))
+
+    for thread in threads:
+        await adopted(site, thread)
+
+
+async def test_create_that_answers_after_our_deadline_is_adopted(site: Installed) -> None:
+    await site.fault("cube", "slow-api", operation="create", delay_s=2)
+
+    await adopted(site, await site.create(OPERATOR, "home=late"))
+
+
+async def adopted(site: Installed, thread: Thread) -> None:
+    """Check that one sandbox exists, and that the thread says how it was found."""
+    there = await site.sandboxes(thread.home)
     told = await thread.text()
+    assert there == [await thread.sandbox()]
     assert f"{there[0]} (found again after Cube's answer was lost)" in told
     assert "I found the sandbox it had made and used that one." in told
-    assert [row["details"] for row in site.rows(home=f"lost-{kind}", code="step-5")] == ['{"adopted":true}']
+    assert [row["details"] for row in site.rows(home=thread.home, code="step-5")] == ['{"adopted":true}']
 
 
 async def test_cube_that_is_down_is_a_refusal_that_changes_nothing(site: Installed) -> None:
@@ -93,30 +103,29 @@ async def test_data_plane_that_is_dead_keeps_the_sandbox_for_continue(site: Inst
     assert await site.sandboxes("silent") == [sandbox]
 
 
-@pytest.mark.parametrize(
-    ("kind", "code", "words"),
-    [
-        ("studio-does-not-start", "studio-did-not-start", "ended with 1"),
-        ("studio-never-ready", "studio-did-not-start", "the agent bridge is not ready"),
-        ("read-only-home", "mount-not-proved", "the home is not mounted read-write"),
-    ],
-)
-async def test_sandbox_in_which_studio_does_not_work_is_kept_until_stop(
-    site: Installed, kind: str, code: str, words: str
-) -> None:
-    await site.fault("cube", kind)
+async def test_sandboxes_in_which_studio_does_not_work_are_kept_until_stop(site: Installed) -> None:
+    threads = []
+    for kind in STUDIO_FAULTS:
+        await site.fault("cube", kind)
+        threads.append(await site.type(OPERATOR, f"create home={kind}"))
+        await site.recorded(home=kind, code="step-5")  # this sandbox has the fault, and no later one
+    claims = await asyncio.gather(*(failed_create(site, thread) for thread in threads))
 
-    thread = await site.type(OPERATOR, f"create home={kind}")
-    claims = await failed_create(site, thread)
+    for thread, claim in zip(threads, claims, strict=True):
+        code, words = STUDIO_FAULTS[thread.home]
+        assert claim.code == code
+        assert words in await thread.text()
+        assert len(await site.sandboxes(thread.home)) == 1
+    await asyncio.gather(*(stop_from(thread) for thread in threads))
+    again = await asyncio.gather(*(site.create(OPERATOR, f"home={thread.home}") for thread in threads))
+    assert all(["already initialised" in await thread.text() for thread in again])
 
-    assert claims.code == code
-    assert words in await thread.text()
-    assert len(await site.sandboxes(kind)) == 1
+
+async def stop_from(thread: Thread) -> None:
+    """Press Stop in a thread, confirm, and wait for the end."""
     await thread.press("hermes.stop.ask")
     await thread.press("hermes.stop.confirm")
     await thread.saying("is gone")
-    again = await site.create(OPERATOR, f"home={kind}")
-    assert "already initialised" in await again.text()
 
 
 async def test_home_of_a_failed_create_is_not_given_away_meanwhile(site: Installed) -> None:

@@ -3,7 +3,6 @@
 import pytest
 from e2e.installed import OPERATOR, Installed
 from e2e.manifests import manifest
-
 from faults.claims import failed_create
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]

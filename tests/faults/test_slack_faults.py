@@ -84,7 +84,9 @@ async def test_window_that_slack_does_not_open_is_told(site: Installed) -> None:
 
     await thread.press("hermes.open")
 
-    assert "Nothing was shown; press Open Studio again." in await site.told(OPERATOR, "did not open the window")
+    assert "Nothing was shown; press Open Studio again." in await site.told(
+        OPERATOR, "did not open the window"
+    )
     await thread.press("hermes.open")
     assert "Password" in await site.window(OPERATOR)
 

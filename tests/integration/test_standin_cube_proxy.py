@@ -354,3 +354,38 @@ async def test_running_processes_are_listed_with_their_tags(rig: Rig) -> None:
 
     (process,) = listed.json()["processes"]
     assert (process["tag"], process["config"]["cmd"]) == ("sleeper", "/bin/sleep")
+
+
+async def test_a_client_that_waits_to_be_told_to_go_on_is_told(rig: Rig) -> None:
+    made = (await rig.create())["sandboxID"]
+    reader, writer = await asyncio.open_connection(*rig.cube.proxy_address)
+    writer.write(
+        f"POST /files?path=/tmp/x HTTP/1.1\r\nHost: 49983-{made}.x\r\nExpect: 100-continue\r\n"
+        "Content-Length: 5\r\n\r\n".encode()
+    )
+    told = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+    writer.write(b"hello")
+    answered = await asyncio.wait_for(reader.readline(), 5)
+    writer.close()
+
+    assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answered == b"HTTP/1.1 200 OK\r\n"
+
+
+async def test_a_client_that_leaves_does_not_end_its_command(rig: Rig) -> None:
+    made = (await rig.create())["sandboxID"]
+    message = {"process": {"cmd": "/bin/bash", "args": ["-c", "sleep 0.3; echo x > /tmp/done"]}}
+    body = _envelope(message)
+    reader, writer = await asyncio.open_connection(*rig.cube.proxy_address)
+    writer.write(
+        f"POST /process.Process/Start HTTP/1.1\r\nHost: 49983-{made}.x\r\n"
+        f"Content-Type: application/connect+json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+    await asyncio.wait_for(reader.readuntil(b"start"), 5)
+    writer.close()
+
+    async def done() -> bytes:
+        return (await rig.ask(made, "/files?path=/tmp/done")).content
+
+    await eventually(done, b"x\n")

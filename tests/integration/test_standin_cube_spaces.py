@@ -63,7 +63,7 @@ async def test_a_sandbox_has_namespaces_of_its_own(tmp_path: Path) -> None:
             rig, made, f"for n in {' '.join(names)}; do readlink /proc/self/ns/$n; done; hostname"
         )
 
-    outside = [str(Path(f"/proc/self/ns/{name}").readlink()) for name in names]
+    outside = [os.readlink(f"/proc/self/ns/{name}") for name in names]  # noqa: PTH115  # waits for nothing
     *namespaces, hostname = inside.split()
     assert not set(namespaces) & set(outside)
     assert hostname == made[:12]
@@ -338,3 +338,44 @@ async def test_other_ways_of_freezing(tmp_path: Path, kind: str, monkeypatch: py
 
     assert frozen
     assert ended == 204
+
+
+async def test_without_root_a_user_namespace_does(tmp_path: Path) -> None:
+    """The same, as root without the right to make namespaces, which is what an ordinary user is."""
+    less = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
+    program = """
+import os, sys
+from bot.standin.node_space import privileged_argv
+command = privileged_argv([sys.executable, "-c", os.environ["LOOK"], sys.argv[1], "/opt"])
+os.execvp(command[0], command)
+"""
+    environment = {**os.environ, "LOOK": _LOOK, "PYTHONPATH": f"{CHECKOUT}:{CHECKOUT}/tests"}
+
+    answer = await asyncio.to_thread(
+        subprocess.run,
+        [*less, sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=60,
+    )
+
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["template"] == "from: the image\n"
+
+
+def test_where_nothing_is_allowed_one_line_says_what_to_do() -> None:
+    less = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
+    program = "from bot.standin.node_space import require_namespaces as r; r()"
+
+    answer = subprocess.run(
+        [*less, sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+    )
+
+    (line,) = [line for line in answer.stderr.splitlines() if "NamespaceError" in line]
+    assert "run as root, or start with `unshare --user --map-root-user hermes-bot standin`" in line

@@ -181,7 +181,7 @@ class Lifecycle:
         if lock.locked():
             return
         async with lock:
-            if record.deadline is None or record.deadline > self._clock.time():
+            if record.state == "killing" or record.deadline is None or record.deadline > self._clock.time():
                 return
             if record.on_timeout == "kill":
                 # Also a sandbox that somebody paused: the timeout does not look at the state.

@@ -52,6 +52,11 @@ class Boot:
 
     def config(self, freezer: list[str]) -> Config:
         """The boot program's input."""
+        name = self.sandbox_id[:12]
+        known = {
+            "/etc/hostname": f"{name}\n",
+            "/etc/hosts": f"127.0.0.1 localhost\n::1 localhost\n{GUEST_ADDRESS} {name}\n",
+        }
         return Config(
             namespace=f"/proc/{self.node.pid}/ns/mnt",
             freezer=freezer,
@@ -59,10 +64,10 @@ class Boot:
             template=str(self.rootfs),
             skeleton=str(self.skeleton),
             hidden=list(self.hidden),
-            hostname=self.sandbox_id[:12],
+            hostname=name,
             guest_address=GUEST_ADDRESS,
             mounts=list(self.mounts),
-            files={"/etc/hostname": f"{self.sandbox_id[:12]}\n", **self.files},
+            files={**known, **self.files},
             environment=dict(self.environment),
             start=list(self.start),
             start_port=self.start_port,
