@@ -38,6 +38,7 @@ from bot.health import HealthServer
 from bot.settings import Settings, SettingsError
 from bot.usecases.default_home import make_default_home
 from bot.usecases.deps import Deps
+from bot.usecases.launch_secrets import learn
 from bot.usecases.recovery import find_interrupted
 from bot.usecases.roster import Roster
 from handlers.heads import post_head
@@ -121,7 +122,7 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
         raise SettingsError(
             "SLACK_SIGNING_SECRET is not set; --http needs it to tell Slack's requests from others."
         )
-    redactor = Redactor(settings.secrets())
+    redactor = _redactor(settings)
     logs.configure(settings.log, redactor)
     stop = asyncio.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
@@ -195,9 +196,17 @@ async def seed_default_home(settings: Settings, *, template: str, node: str) -> 
     return 0 if isinstance(outcome, Done) else 1
 
 
+def _redactor(settings: Settings) -> Redactor:
+    """It knows every secret of the settings before the first line leaves the process."""
+    redactor = Redactor(settings.secrets())
+    for env in (settings.toml.env.defaults, *settings.toml.env.profiles.values()):
+        learn(env, redactor)
+    return redactor
+
+
 @asynccontextmanager
 async def _command_line(settings: Settings) -> AsyncIterator[Deps]:
-    redactor = Redactor(settings.secrets())
+    redactor = _redactor(settings)
     logs.configure(settings.log, redactor, logging.WARNING)
     clock = SystemClock(settings.clock_offset_file)
 

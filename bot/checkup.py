@@ -138,7 +138,10 @@ async def _audit(deps: Deps) -> Finding:
         return Finding("Audit log", False, str(error), "Changes are refused until it can be written.")
     if report.fault:
         return Finding(
-            "Audit log", False, str(report.fault), "Somebody changed it; keep a copy and find out who."
+            "Audit log",
+            False,
+            str(report.fault),
+            "It was changed or is damaged; keep a copy and find out how.",
         )
     return Finding("Audit log", True, f"{report.rows} rows, chain whole")
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
-from bot.ports import Redactor
+from bot.usecases.launch_secrets import learn
 from bot.usecases.provision import cancel, provision
 from bot.usecases.recovery import continue_request
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
@@ -32,7 +32,7 @@ async def create(call: SlashCall, command: Command, services: Services) -> None:
     if not home:
         await answer(call, example_message(), services)
         return
-    _learn(command.env, services.deps.redactor)
+    learn(command.env, services.deps.redactor)
     timeout = command.text("timeout")
     request = CreateRequest(
         request_id=services.deps.ids.request_id(),
@@ -126,11 +126,3 @@ async def _say_failed(
     clean = cleaned(outcome, services.deps.redactor)
     await talk.say(failure_message(clean, request_id=request.request_id))
     await talk.edit_first(announcement_failed(request, clean))
-
-
-def _learn(env: dict[str, str], redactor: Redactor) -> None:
-    """Hide, from now on, every value that the redactor would hide beside its name."""
-    for name, value in env.items():
-        pair = f"{name}={value}"
-        if value and redactor.text(pair) != pair:
-            redactor.learn(value)

@@ -31,7 +31,7 @@ CLOSING = Refused(
 BROKEN = Failed(
     code="internal-error",
     what="Something inside me broke while I worked on this.",
-    safe="No home, workspace or private Skill was removed; a sandbox that was already made is still there.",
+    safe="No home, workspace or private Skill was removed; the audit log says how far it came.",
     todo="Try again; if it happens twice, an administrator finds the reason in the bot's log.",
 )
 

@@ -33,7 +33,7 @@ async def open_studio(sandbox_id: str, press: ButtonPress, services: Services) -
             await services.chat.update_view(view_id, refused_view(cleaned(outcome, services.deps.redactor)))
     except ChatError as error:
         if error.code != "not_found":
-            await answer_press(press, notices.window_failed(error.code), services)
+            await answer_press(press, notices.link_not_shown(error.code), services)
 
 
 async def _reveal_directly(sandbox_id: str, press: ButtonPress, services: Services) -> None:

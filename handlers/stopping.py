@@ -20,6 +20,7 @@ from handlers.render.stop import (
 )
 from handlers.services import Services
 
+
 async def ask(call: SlashCall, command: Command, services: Services) -> None:
     """The typed command: its first message becomes the card."""
     target = command.text("target") or ""

@@ -66,7 +66,7 @@ def _verb(
 VERBS: tuple[Verb, ...] = (
     _verb(
         "create home=HOME [workspace=W] [template=T] [timeout=2h] [node=N] [profile=P] [env=NAME=VALUE …]",
-        "A new Studio for a home; without any word, a form.",
+        "A working Studio on your home, made new or taken up again.",
         "create home=atlas",
         keys="home workspace template timeout node profile env",
     ),

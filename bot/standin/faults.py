@@ -31,7 +31,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "drop-after-write": "the command runs, then the connection is lost before its answer",
     },
     "slack": {
-        "rate-limited": "a Web API call (method, default any) answers 429, Retry-After retry_after (default 1)",
+        "rate-limited": "a Web API call (method, default any) answers 429 with retry_after s (default 1)",
         "invalid-blocks-plan": "messages that hold a plan block answer invalid_blocks",
         "drop-after-write": "chat.postMessage is carried out, then the connection is dropped",
         "slow-api": "every Web API answer is delayed by delay_s (default 4)",

@@ -131,7 +131,8 @@ class NodeSpace:
             with contextlib.suppress(ProcessLookupError):
                 holder.kill()
             await holder.wait()
-            await asyncio.to_thread(self._root.rmdir)
+            with contextlib.suppress(FileNotFoundError):
+                await asyncio.to_thread(self._root.rmdir)
 
     @property
     def pid(self) -> int:

@@ -83,11 +83,18 @@ def main() -> None:
     except OSError as error:
         kernel.report(1, {"error": str(error)})
         sys.exit(1)
+    gate, opened = os.pipe()
     child = os.fork()
     if child == 0:
+        os.close(opened)
+        # The number comes first on the pipe that both write to; this ends when it is there.
+        os.read(gate, 1)
+        os.close(gate)
         _first_process(config)
         os._exit(1)
     kernel.report(1, {"pid": child})
+    os.close(opened)
+    os.close(gate)
     null = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)

@@ -80,10 +80,10 @@ async def _decide(request: CreateRequest, deps: Deps, lock: Lock, turn: AsyncExi
         deps.cube.template(request.template or deps.rules.template),
         deps.log.open_intents(),
     )
-    others = occupancy.others(chain)
+    existing = next((view for view in occupancy.on_home if view.request in chain), None)
+    others = [view for view in occupancy.on_home if view is not existing]
     if others:
         return _in_use(request, others[0])
-    existing = next((view for view in occupancy.on_home if view.request in chain), None)
     if existing:
         template = TemplateView(template_id=existing.template)
     elif template is None or not template.ready:
@@ -130,7 +130,7 @@ def _refuse(code: str, what: str, todo: str) -> Refused:
 
 
 async def _busy(request: CreateRequest, deps: Deps) -> Refused:
-    running = [row for row in await deps.log.open_intents() if row.home == request.home]
+    running = await _jobs_on(request.home, deps)
     who = f" for <@{running[-1].actor}>" if running else ""
     return Refused(
         code="home-busy",
@@ -139,6 +139,16 @@ async def _busy(request: CreateRequest, deps: Deps) -> Refused:
         todo="Follow its thread; when it has ended, use its sandbox or try again.",
         facts={"owner": running[-1].actor} if running else {},
     )
+
+
+async def _jobs_on(home: str, deps: Deps) -> list[AuditRow]:
+    """The open intents on a home. A job that took its lock this moment writes its intent in the next."""
+    for _ in range(20):
+        running = [row for row in await deps.log.open_intents() if row.home == home]
+        if running:
+            return running
+        await deps.clock.sleep(0.05)
+    return []
 
 
 def _in_use(request: CreateRequest, view: SandboxView) -> Refused:

@@ -56,18 +56,35 @@ async def make_default_home(template: str, node_id: str, actor: Actor, deps: Dep
             log=deps.log, request_id=deps.ids.request_id(), action=Action.SEED_DEFAULT, actor=actor
         )
         await journal.write("intent", node=node_id, details={"template": template})
+    except DomainError as error:
+        return _failed(error)
+    try:
         outcome = await _fill(template, rules.cube_node, node, incoming, final, journal.request_id, deps)
     except DomainError as error:
-        what, todo = sentences(error)
-        return Failed(
-            code=code_of(error),
-            what=what,
-            safe="No home in use was touched.",
-            todo=ON_A_COMMAND_LINE if "Continue" in todo else todo,
-            detail=str(error),
-        )
+        outcome = _failed(error)
+    try:
+        await _remove_sandboxes(journal.request_id, deps)
+    except DomainError as error:
+        outcome = _failed(error)
     await journal.close(outcome, node=node_id)
     return outcome
+
+
+def _failed(error: DomainError) -> Failed:
+    what, todo = sentences(error)
+    return Failed(
+        code=code_of(error),
+        what=what,
+        safe="No home in use was touched.",
+        todo=ON_A_COMMAND_LINE if "Continue" in todo else todo,
+        detail=str(error),
+    )
+
+
+async def _remove_sandboxes(request_id: str, deps: Deps) -> None:
+    """The sandbox that copied has nothing to keep; one whose create lost its answer is found here too."""
+    for view in await deps.cube.list(labels={REQUEST_KEY: request_id}):
+        await deps.cube.kill(view.sandbox_id)
 
 
 async def _fill(
@@ -83,10 +100,7 @@ async def _fill(
             scope=(cube_node,) if cube_node else (),
         )
     )
-    try:
-        copied = await _copy(view.sandbox_id, deps)
-    finally:
-        await deps.cube.kill(view.sandbox_id)
+    copied = await _copy(view.sandbox_id, deps)
     if copied.exit_code != 0:
         return Failed(
             code="template-without-home",

@@ -92,10 +92,7 @@ async def ask_stop(request: StopRequest, deps: Deps) -> Outcome[StopPlan]:
             owner=found.owner,
             state=found.view.state.value,
             lost=LOST,
-            kept=(
-                f"home {found.home}: settings, conversations, private Skills",
-                f"workspace {found.workspace}: project files",
-            ),
+            kept=_kept(found),
         ),
     )
 
@@ -280,6 +277,15 @@ async def _busy(found: Found, request_id: str, deps: Deps) -> Refused:
 
 def _denied(code: str, why: str) -> Refused:
     return Refused(code=code, what=why, safe=NOTHING_CHANGED, todo="Ask the owner or an approver to do it.")
+
+
+def _kept(found: Found) -> tuple[str, ...]:
+    if not found.home:
+        return ("what is mounted from the node; I did not make this sandbox and cannot tell what that is",)
+    return (
+        f"home {found.home}: settings, conversations, private Skills",
+        f"workspace {found.workspace}: project files",
+    )
 
 
 def _nothing_to_stop() -> Refused:

@@ -1,6 +1,5 @@
 """Which sandboxes occupy a home now: Cube's list, and what the list may have lost."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from bot.domain.sandbox import HOME_KEY, SandboxView
@@ -13,10 +12,6 @@ class Occupancy:
 
     everything: tuple[SandboxView, ...]
     on_home: tuple[SandboxView, ...]
-
-    def others(self, mine: Collection[str]) -> list[SandboxView]:
-        """Those on the home that none of the requests in ``mine`` made."""
-        return [view for view in self.on_home if view.request not in mine]
 
 
 async def look(deps: Deps, home: str) -> Occupancy:

@@ -125,7 +125,7 @@ def _outcome_of(error: Exception, job: Provisioning, step: Step) -> Refused | Fa
             return error.outcome
         case AuditUnavailableError():
             return endings.log_lost(job.sandbox_id) if job.recorded else endings.unrecorded()
-        case CubeError() if step is Step.CREATE and is_unknown_outcome(error.fault):
+        case CubeError() if step is Step.CREATE and not job.sandbox_id and is_unknown_outcome(error.fault):
             return endings.create_unknown(error)
         case DomainError():
             return endings.broken(error, job.sandbox_id, recorded=job.recorded)

@@ -33,6 +33,7 @@ from bot.ports import Lock, Node, StudioStarted
 from bot.usecases.admission import admit
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
+from bot.usecases.launch_secrets import learn
 from bot.usecases.occupancy import look
 
 GIB = 1024**3
@@ -159,9 +160,11 @@ class Provisioning:
 
     async def directories(self) -> str:
         """Step 3: home, workspace and the bot's own directory, in one SSH round trip."""
+        env = await self._launch_env()
+        learn(env, self.deps.redactor)
         prepared = await self.node.prepare(
             self.places,
-            launch_env=await self._launch_env(),
+            launch_env=env,
             min_free_bytes=int(self.deps.rules.limits.min_free_gib * GIB),
         )
         await self._done(Step.DIRECTORIES)
@@ -177,6 +180,8 @@ class Provisioning:
         """Step 4: fill a home that has no config.yaml yet."""
         seeded = await self.node.seed(self.places)
         self._seeding = seeded.outcome
+        if seeded.skipped:
+            self._notes.append(f"Left out while filling the home: {', '.join(seeded.skipped)}.")
         await self._done(Step.SEED, seeding=seeded.outcome.value, files=seeded.files)
         return (
             seeded.outcome.value
@@ -362,11 +367,12 @@ class Provisioning:
 
     async def _refuse_second_writer(self) -> None:
         """Two sandboxes on one home corrupt its database: ours, seconds old and empty, gives way."""
-        others = (await look(self.deps, self.request.home)).others(self._chain)
+        on_home = (await look(self.deps, self.request.home)).on_home
+        others = [view for view in on_home if view.sandbox_id != self.sandbox_id]
         if not others:
             return
-        ours, self.sandbox_id = self.sandbox_id, ""
-        await self.deps.cube.kill(ours)
+        await self.deps.cube.kill(self.sandbox_id)
+        self.sandbox_id = ""
         raise StepEnded(endings.overtaken(self.request.home, others[0]))
 
     async def _look_from_outside(self) -> tuple[PortHealth, ...]:

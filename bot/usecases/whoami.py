@@ -2,8 +2,16 @@
 
 from dataclasses import dataclass
 
-from bot.domain.actors import NEEDS, OWNER_OR_APPROVER, Actor, Role, decide
+from bot.domain.actors import OWNER_OR_APPROVER, Action, Actor, Role, decide
 from bot.usecases.deps import Deps
+
+IN_SLACK = {
+    Action.CREATE: "create",
+    Action.STOP: "stop",
+    Action.REVEAL: "open a Studio",
+    Action.CANCEL: "cancel",
+}
+"""What can be asked for in Slack, as a person says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +29,12 @@ def whoami(actor: Actor, deps: Deps) -> WhoAmI:
     role = deps.roster.role_of(actor)
     may: list[str] = []
     may_not: list[tuple[str, str]] = []
-    for action in NEEDS:
+    for action, word in IN_SLACK.items():
         denied = decide(action, actor, role)
         if denied:
-            may_not.append((action.value, denied.why))
+            may_not.append((word, denied.why))
         elif action in OWNER_OR_APPROVER and role < Role.APPROVER:
-            may.append(f"{action.value} (your own)")
+            may.append(f"{word} (your own)")
         else:
-            may.append(action.value)
+            may.append(word)
     return WhoAmI(actor_id=actor.id, role=role, may=tuple(may), may_not=tuple(may_not))

@@ -78,6 +78,6 @@ def example_message() -> Message:
 
 def not_available(name: str, verbs: Collection[str]) -> Message:
     """The answer to a verb that is in the table but not built."""
-    known = ", ".join(code(verb.name) for verb in available(verbs))
+    known = ", ".join(code(f"{SLASH} {verb.name}") for verb in available(verbs))
     text = f"{bold(name.replace('.', ' '))} is not available yet. What works now: {known}."
     return limits.message(text, [blocks.section(text)])

@@ -1,7 +1,7 @@
 """What a thread is told when the bot was restarted in the middle of its job."""
 
 from bot.domain.actors import Action
-from bot.domain.provisioning import STEP_TITLES
+from bot.domain.provisioning import STEP_TITLES, Step
 from bot.ports import Message
 from bot.usecases.recovery import Interrupted
 from handlers.buttons import Press
@@ -53,7 +53,8 @@ def _exists(found: Interrupted) -> str:
         return "Cube does not answer just now, so I cannot tell whether a sandbox exists."
     if found.sandbox_id:
         return f"Sandbox {code(found.sandbox_id)} exists."
-    return "The sandbox is gone." if found.action is Action.STOP else "No sandbox was made."
+    made = found.action is Action.STOP or found.after >= Step.CREATE
+    return "The sandbox is gone." if made else "No sandbox was made."
 
 
 def _todo(found: Interrupted) -> str:

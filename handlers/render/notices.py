@@ -70,6 +70,11 @@ def window_failed(reason: str) -> Message:
     )
 
 
+def link_not_shown(reason: str) -> Message:
+    """The modal is open, and Slack did not take its content."""
+    return notice(f"Slack did not show your link ({code(reason)}). Press *Open Studio* again.")
+
+
 def settled(text: str, old: Sequence[Mapping[str, Any]], line: str) -> Message:
     """A card after its decision: the same content, without buttons, with who and when."""
     kept = [dict(block) for block in old if block.get("type") != "actions"]

@@ -20,7 +20,7 @@ from handlers.render.mrkdwn import bold, code, listed, person, prose, seconds
 
 _SEEDING = {
     Seeding.SEEDED: "new, filled from the team's default home",
-    Seeding.ALREADY: "already initialised, nothing in it was changed",
+    Seeding.ALREADY: "already initialised, its files were kept",
     Seeding.COMPLETED: "an interrupted filling was completed",
 }
 
@@ -131,9 +131,13 @@ def _notes(result: Provisioned) -> list[str]:
 
 
 def _wal_line(agent: AgentFacts) -> str:
-    version = f" {code(agent.version)}" if agent.version else ""
+    if not agent.version:
+        return (
+            "The agent does not tell its version, so it may write its database in WAL mode;"
+            " this is safe as long as one sandbox uses a home at a time, and the bot sees to that."
+        )
     return (
-        f"The agent{version} writes its database in WAL mode without looking at the file system;"
+        f"The agent {code(agent.version)} writes its database in WAL mode without looking at the file system;"
         " this is safe as long as one sandbox uses a home at a time, and the bot sees to that."
     )
 

@@ -78,7 +78,7 @@ def stopped_message(stopped: Stopped, actor_id: str) -> Message:
     studio = {
         True: "Studio was closed cleanly first.",
         False: "No Studio was running in it.",
-        None: "Studio could not be asked to close first.",
+        None: "Studio was not closed first; it was paused or did not answer.",
     }[stopped.studio_closed]
     home = f"home {bold(stopped.home)}" if stopped.home else "its home"
     workspace = f"workspace {bold(stopped.workspace)}" if stopped.workspace else "its workspace"

@@ -86,7 +86,11 @@ def main() -> int:
     """Measure and print."""
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]  # everything here is on loopback
-    figures = asyncio.run(_bench_until_told())
+    try:
+        figures = asyncio.run(_bench_until_told())
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        _say("Stopped before the end: no figures. What was started has ended.")
+        return 1
     sys.stdout.write(json.dumps(figures, indent=2) + "\n")
     return 1 if any("error" in found for found in figures.values()) else 0
 

@@ -63,6 +63,18 @@ async def test_a_missing_source_is_500_and_leaves_nothing(rig: Rig) -> None:
     assert not [path for path in (rig.state / "cube/sandboxes").iterdir() if path.is_dir()]
 
 
+async def test_missing_sources_at_once_are_all_refused_in_the_same_words(rig: Rig) -> None:
+    async def refusal(number: int) -> str:
+        metadata = mounts((f"/data/shared/nowhere-{number}", "/mnt", False))
+        with pytest.raises(ApiError) as caught:
+            await asyncio.to_thread(_create, rig, metadata=metadata)
+        return str(caught.value)
+
+    refused = await asyncio.gather(*(refusal(number) for number in range(40)))
+
+    assert [text for text in refused if "prepareHostDirVolume: bind mount" not in text] == []
+
+
 async def test_a_source_outside_the_prefix_is_refused(rig: Rig) -> None:
     with pytest.raises(ApiError, match='hostPath "/etc" is not within an allowed mount prefix') as caught:
         await asyncio.to_thread(_create, rig, metadata=mounts(("/etc", "/mnt", False)))

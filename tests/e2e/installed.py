@@ -13,93 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from e2e.threads import OPERATOR, Message, Thread
 
 from bot.demo.browser import Studio, open_studio, sign_in_of
 from bot.demo.control import Control, ControlError
 from bot.demo.processes import Program, environment, stand_ins, start, start_bot
-from bot.demo.reading import buttons, thread_text, view_text
+from bot.demo.reading import thread_text, view_text
 
-OPERATOR, OPERATOR2, APPROVER, ADMIN = "U_OPERATOR", "U_OPERATOR2", "U_APPROVER", "U_ADMIN"
+OPERATOR2, APPROVER, ADMIN = "U_OPERATOR2", "U_APPROVER", "U_ADMIN"
 OUTSIDER, FOREIGNER = "U_OUTSIDER", "U_FOREIGNER"
 PEOPLE = (OPERATOR, OPERATOR2, APPROVER, ADMIN, OUTSIDER, FOREIGNER)
 OPS = "C_OPS"
-ENDINGS = (":white_check_mark:", ":x:", ":warning:")
-"""How the first message of a create begins once it is over."""
-
-Message = dict[str, Any]
+__all__ = [
+    "ADMIN", "APPROVER", "FOREIGNER", "OPERATOR", "OPERATOR2", "OPS", "OUTSIDER", "Installed", "Message",
+    "Thread", "installed",
+]  # fmt: skip
 Launch = Callable[[Path, Path], Awaitable[Program]]
 """Starts a bot with its log in a folder and the stand-ins' ``env_file``; returns when it is ready."""
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """One conversation: its first message and the replies."""
-
-    site: "Installed"
-    channel: str
-    ts: str
-    home: str = ""
-
-    async def messages(self) -> list[Message]:
-        """The first message and its replies, as they stand."""
-        return await self.site.control.messages(self.channel, self.ts)
-
-    async def text(self) -> str:
-        """All of it as a person reads it."""
-        return thread_text(await self.messages())
-
-    async def first(self) -> str:
-        """The text of the first message."""
-        return str((await self.messages())[0]["text"])
-
-    async def ended(self, sign: str = "") -> str:
-        """Wait until the first message says that it is over, and give the whole text."""
-
-        async def over() -> bool:
-            return (await self.first()).startswith(sign or ENDINGS)
-
-        try:
-            await self.site.control.until(f"the end of {self.home or self.ts}", over, seconds=40)
-        except TimeoutError as error:
-            raise AssertionError(f"{error}; the thread stands at\n{await self.text()}") from error
-        return await self.text()
-
-    async def holding(self, action: str) -> Message:
-        """The newest message of the thread with this button, waited for."""
-
-        async def look() -> Message | None:
-            found = [m for m in await self.messages() if action in buttons(m)]
-            return found[-1] if found else None
-
-        try:
-            message: Message = await self.site.control.until(f"a button {action}", look, seconds=40)
-        except TimeoutError as error:
-            raise AssertionError(f"{error}; the thread stands at\n{await self.text()}") from error
-        return message
-
-    async def saying(self, words: str) -> Message:
-        """The newest message of the thread whose text holds these words, waited for."""
-
-        async def look() -> Message | None:
-            found = [m for m in await self.messages() if words in thread_text([m])]
-            return found[-1] if found else None
-
-        try:
-            message: Message = await self.site.control.until(f"{words!r}", look, seconds=40)
-        except TimeoutError as error:
-            raise AssertionError(f"{error}; the thread stands at\n{await self.text()}") from error
-        return message
-
-    async def press(self, action: str, user: str = OPERATOR, *, message: Message | None = None) -> None:
-        """Press a button of the thread."""
-        where = message or await self.holding(action)
-        # Stale, because a client may still show a button that an edit has just taken away.
-        answer = await self.site.control.click(user, self.channel, where["ts"], action, stale=True)
-        assert answer["outcome"] == "acked", answer
-
-    async def sandbox(self) -> str:
-        """The sandbox that the thread names last."""
-        return re.findall(r"\b[0-9a-f]{32}\b", await self.text())[-1]
 
 
 @dataclass(slots=True)
@@ -128,6 +58,10 @@ class Installed:
     def database(self) -> Path:
         """The audit log's file."""
         return Path(self.where["config_file"]).parent / "var/audit.db"
+
+    def config(self) -> str:
+        """The bot's TOML file."""
+        return Path(self.where["config_file"]).read_text(encoding="utf-8")
 
     def home(self, home_id: str) -> Path:
         """A home's directory, seen from this machine."""
@@ -177,18 +111,19 @@ class Installed:
         before = {message["ts"] for message in await self.control.messages(there)}
         answer = await self.control.command(user, channel, text)
         assert answer["outcome"] == "acked", answer
+        named = re.search(r"(?:home=|stop )(\S+)", text)
+        subject = named[1] if named else ""
+
+        def opens_it(message: Message) -> bool:
+            new = message["ts"] not in before and not message["thread_ts"]
+            words = re.split(r"[*`\s.:]+", message["text"])
+            return new and not message.get("ephemeral_for") and f"<@{user}>" in words and subject in words
 
         async def look() -> Message | None:
-            for message in await self.control.messages(there):
-                if message["ts"] not in before and not message["thread_ts"]:
-                    mine = not message.get("ephemeral_for") and f"<@{user}>" in message["text"]
-                    if mine:
-                        return message
-            return None
+            return next(filter(opens_it, await self.control.messages(there)), None)
 
         first = await self.control.until(f"a thread for {text.split()[:2]}", look, seconds=20)
-        named = re.search(r"home=(\S+)", text)
-        return Thread(self, there, first["ts"], named[1] if named else "")
+        return Thread(self.control, there, first["ts"], subject)
 
     async def create(self, user: str, text: str, **more: str) -> Thread:
         """Type a create and wait until it has ended well."""
@@ -278,7 +213,9 @@ class Installed:
         """The first audit row with these column values, waited for without giving way for long."""
         deadline = time.monotonic() + 30
         while not (found := self.rows(**wanted)):
-            assert time.monotonic() < deadline, f"no audit row {wanted}"
+            if time.monotonic() > deadline:
+                last = [(row["home"], row["phase"], row["code"], row["reason"]) for row in self.rows()[-12:]]
+                raise AssertionError(f"no audit row {wanted}; the last ones are {last}")
             await asyncio.sleep(0.002)
         return found[0]
 

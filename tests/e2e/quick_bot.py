@@ -19,7 +19,7 @@ from bot.settings import Settings, load
 TURN_SECONDS = 0.01
 IMPATIENT = "--impatient"
 DEADLINES = Deadlines(control=8.0, create=1.5, adopt=3.0, data_plane=1.5, node=8.0, guest=8.0, studio=5.0)
-DRAIN_SECONDS = 3.0
+DRAIN_SECONDS = 2.0
 
 
 class ImpatientSettings(Settings):
@@ -57,8 +57,9 @@ async def start_impatient(folder: Path, env_file: Path) -> Program:
 
 def main() -> None:
     """Serve until SIGTERM."""
-    slack_chat.EDIT_EVERY = TURN_SECONDS
-    slack_pace.MESSAGE_EVERY = TURN_SECONDS
+    for module, pace in ((slack_chat, "EDIT_EVERY"), (slack_pace, "MESSAGE_EVERY")):
+        assert hasattr(module, pace)
+        setattr(module, pace, TURN_SECONDS)
     settings = load()
     if IMPATIENT in sys.argv:
         bot.app.DRAIN_SECONDS = DRAIN_SECONDS

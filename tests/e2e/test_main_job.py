@@ -54,7 +54,7 @@ async def made(served: Installed, request: pytest.FixtureRequest) -> AsyncIterat
     )
     assert answer["outcome"] == "acked"
     first = await served.control.until("the thread", lambda: _after(served, before), seconds=20)
-    thread = Thread(served, OPS, first["ts"], home)
+    thread = Thread(served.control, OPS, first["ts"], home)
     await thread.ended()
     yield Made(served, template, home, thread, await thread.sandbox(), answer["ack_ms"], key)
     await served.tidy()
@@ -72,8 +72,9 @@ async def test_command_is_acked_in_under_a_second(made: Made) -> None:
 async def test_thread_says_all_there_is_to_know(made: Made) -> None:
     told = await made.thread.text()
     expected = [
-        "is ready for @U_OPERATOR", f"Sandbox: {made.sandbox}", "Workspace: proj", f"Template: {made.template}",
-        "Node: node-a", "filled from the team's default home", "Linked from the team: deploy-check",
+        "is ready for @U_OPERATOR", f"Sandbox: {made.sandbox}", "Workspace: proj",
+        f"Template: {made.template}", "Node: node-a", "filled from the team's default home",
+        "Linked from the team: deploy-check",
         "Kept private: team-handover", "Web UI, port 9000: answers", "envd, port 49983: answers",
         "[ Open Studio ]", "[ Stop ]",
     ]  # fmt: skip

@@ -14,14 +14,14 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 PUBLIC = "/opt/hermes-common-skills/"
 OF_STUDIO = (
     "state.db*", "kanban.db*", "cron/*", "gateway*", "channel_directory.json", ".clean_shutdown",
-    "state", "state/*", "logs", "logs/*", "hooks", "pairing", "sessions", "memories", "image_cache", "audio_cache",
-    "cron", ".update_check", "skills",
+    "state", "state/*", "logs", "logs/*", "hooks", "pairing", "sessions", "memories", "image_cache",
+    "audio_cache", "cron", ".update_check", "skills",
 )  # fmt: skip
-"""What Studio and its agent write into a home by themselves once they run, or close to others (``skills``)."""
+"""What Studio and its agent write by themselves once they run, or close to others (``skills``)."""
 
 
 def initialised_home(home: Path) -> None:
-    """A home as somebody left it: settings, conversations, and Skills, one of them named like a public one."""
+    """A home as somebody left it: settings, and Skills, one of them named like a public one."""
     files = {
         "config.yaml": ("model: mine\n", 0o640),
         "SOUL.md": ("I am nobody's default.\n", 0o600),
@@ -65,24 +65,21 @@ async def test_two_creates_of_one_home_at_once_make_one_sandbox(site: Installed)
     assert len(await site.sandboxes("shared")) == 1
 
 
-async def test_home_in_use_is_refused_with_its_sandbox_and_its_owner(site: Installed) -> None:
-    first = await site.create(OPERATOR, "home=taken")
+async def test_home_in_use_is_refused_but_a_workspace_may_be_shared(site: Installed) -> None:
+    first = await site.create(OPERATOR, "home=taken workspace=common-ground")
     sandbox = await first.sandbox()
 
-    second = await site.type(OPERATOR2, "create home=taken")
-    told = await second.ended(":x:")
+    second, third = await asyncio.gather(
+        site.type(OPERATOR2, "create home=taken"),
+        site.create(OPERATOR, "home=beside workspace=common-ground"),
+    )
+    refused = await second.ended(":x:")
 
-    assert f"sandbox {sandbox} of @U_OPERATOR is running" in told
-    assert "[ Open Studio ] [ Stop ]" in told
+    assert f"sandbox {sandbox} of @U_OPERATOR is running" in refused
+    assert "[ Open Studio ] [ Stop ]" in refused
     assert await site.sandboxes("taken") == [sandbox]
-
-
-async def test_workspace_may_be_shared_and_that_is_said(site: Installed) -> None:
-    await site.create(OPERATOR, "home=one workspace=common-ground")
-
-    second = await site.create(OPERATOR2, "home=two workspace=common-ground")
-
-    assert "Workspace common-ground is also used by home one; its files are shared." in await second.text()
+    shared = "Workspace common-ground is also used by home taken; its files are shared."
+    assert shared in await third.text()
 
 
 async def test_initialised_home_is_as_it_was_when_studio_starts(site: Installed) -> None:

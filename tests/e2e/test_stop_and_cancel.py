@@ -10,41 +10,29 @@ from bot.demo.reading import buttons, thread_text
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def test_stop_is_asked_confirmed_and_told(site: Installed) -> None:
+async def test_stop_is_asked_confirmed_and_told_and_counts_once(site: Installed) -> None:
     created = await site.create(OPERATOR, "home=leaving workspace=papers")
     sandbox = await created.sandbox()
     card = await site.type(OPERATOR, "stop leaving")
-    asked = thread_text([await card.holding("hermes.stop.confirm")])
-
+    message = await card.holding("hermes.stop.confirm")
     await card.press("hermes.stop.confirm")
     told = thread_text([await card.saying("is gone")])
 
-    for line in (
-        "running programs and open terminals",
-        "home leaving: settings",
-        "workspace papers: project",
-    ):
+    asked = thread_text([message])
+    for line in ("running programs", "home leaving: settings", "workspace papers: project files"):
         assert line in asked
     assert f"Sandbox {sandbox} is gone" in told
     assert "Studio was closed cleanly first." in told
     assert "home leaving and workspace papers" in told
+    assert "Stopped by @U_OPERATOR" in thread_text((await card.messages())[:1])
     assert await site.sandboxes("leaving") == []
     assert (site.home("leaving") / "config.yaml").exists()
-    assert "Stopped by @U_OPERATOR" in thread_text((await card.messages())[:1])
 
-
-async def test_second_confirm_is_answered_and_does_nothing(site: Installed) -> None:
-    await site.create(OPERATOR, "home=twice")
-    card = await site.type(OPERATOR, "stop twice")
-    message = await card.holding("hermes.stop.confirm")
-    await card.press("hermes.stop.confirm", message=message)
-    await card.saying("is gone")
-    again = await site.create(OPERATOR, "home=twice")
-
+    again = await site.create(OPERATOR, "home=leaving")
     await card.press("hermes.stop.confirm", message=message)
 
     assert "Your press changed nothing." in await site.told(OPERATOR, "@U_OPERATOR has already stopped it")
-    assert await site.sandboxes("twice") == [await again.sandbox()]
+    assert await site.sandboxes("leaving") == [await again.sandbox()]
 
 
 async def test_keep_it_closes_the_question_for_good(site: Installed) -> None:
@@ -122,25 +110,17 @@ async def test_cancel_stops_between_steps_and_continue_finishes(site: Installed)
     assert "is ready" in await thread.ended(":white_check_mark:")
 
 
-async def test_cancel_by_somebody_else_is_refused_and_the_create_goes_on(site: Installed) -> None:
+async def test_cancel_by_somebody_else_or_too_late_is_answered(site: Installed) -> None:
     await site.fault("node", "ssh-slow", delay_s=1.0)
     thread = await site.type(OPERATOR, "create home=steady")
     await site.recorded(home="steady", phase="intent")
     progress = await thread.holding("hermes.create.cancel")
 
-    answer = await site.answer_to_press(thread, "hermes.create.cancel", OPERATOR2, progress)
+    refused = await site.answer_to_press(thread, "hermes.create.cancel", OPERATOR2, progress)
+    told = await thread.ended(":white_check_mark:")
+    late = await site.answer_to_press(thread, "hermes.create.cancel", OPERATOR, progress)
 
-    assert "It belongs to @U_OPERATOR" in answer
-    assert "is ready" in await thread.ended(":white_check_mark:")
-
-
-async def test_cancel_after_the_end_is_answered(site: Installed) -> None:
-    await site.fault("node", "ssh-slow", delay_s=0.5)
-    thread = await site.type(OPERATOR, "create home=finished")
-    progress = await thread.holding("hermes.create.cancel")
-    await thread.ended(":white_check_mark:")
-
-    answer = await site.answer_to_press(thread, "hermes.create.cancel", OPERATOR, progress)
-
-    assert "This request has already ended." in answer
-    assert len(await site.sandboxes("finished")) == 1
+    assert "It belongs to @U_OPERATOR" in refused
+    assert "is ready" in told
+    assert "This request has already ended." in late
+    assert len(await site.sandboxes("steady")) == 1

@@ -10,11 +10,11 @@ from bot.demo.reading import buttons, thread_text
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 
 
-@pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
-async def test_rate_limit_is_waited_out(site: Installed, method: str) -> None:
-    await site.fault("slack", "rate-limited", method=method, retry_after=1)
+async def test_rate_limits_are_waited_out(site: Installed) -> None:
+    await site.fault("slack", "rate-limited", method="chat.postMessage", retry_after=1)
+    await site.fault("slack", "rate-limited", method="chat.update", retry_after=1)
 
-    thread = await site.create(OPERATOR, f"home=limited-{method.partition('.')[2].lower()}")
+    thread = await site.create(OPERATOR, "home=limited")
 
     messages = await thread.messages()
     assert len(messages) == 3, await thread.text()

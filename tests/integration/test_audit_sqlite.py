@@ -1,5 +1,4 @@
 """What is special about the log in a SQLite file: its safety, its damage, its neighbours."""
-# ruff: noqa: ASYNC240 - looking at a file in tmp_path blocks nobody: the loop has this one test
 
 import asyncio
 import os

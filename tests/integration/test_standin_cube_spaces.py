@@ -183,6 +183,17 @@ async def test_stop_is_safe_when_the_start_has_failed(tmp_path: Path) -> None:
     assert set(_descendants()) <= set(programs_before)
 
 
+async def test_two_stand_ins_do_not_share_a_state(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        made = (await rig.create())["sandboxID"]
+
+        with pytest.raises(RuntimeError, match="another stand-in is running on"):
+            async with running(tmp_path):
+                pass
+
+        assert await _run(rig, made, "echo alive") == "alive\n"
+
+
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL])
 async def test_sandboxes_end_with_a_killed_server(tmp_path: Path, signal_number: signal.Signals) -> None:
     make_template(tmp_path / "templates")
@@ -377,5 +388,6 @@ def test_where_nothing_is_allowed_one_line_says_what_to_do() -> None:
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
     )
 
-    (line,) = [line for line in answer.stderr.splitlines() if "NamespaceError" in line]
+    line = answer.stderr.splitlines()[-1]
+    assert line.startswith("bot.standin.node_space.NamespaceError: sandboxes need root")
     assert "run as root, or start with `unshare --user --map-root-user hermes-bot standin`" in line

@@ -44,7 +44,7 @@ class CgroupFreezer:
     def open(self) -> bool:
         """Make the base and end what a killed predecessor left in it. False where that is refused."""
         try:
-            self._base.mkdir(parents=True, exist_ok=True)
+            self._base.mkdir(exist_ok=True)
             probe = self._base / "probe"
             probe.mkdir(exist_ok=True)
             usable = (probe / self._switch).exists() and os.access(probe / self._switch, os.W_OK)

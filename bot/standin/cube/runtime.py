@@ -111,8 +111,9 @@ class Runtime:
             raise BootError(str(error)) from error
         self._raise_for(answer)
         self.pid = int(answer["pid"])
-        # Opened while the process is certainly alive, so that its number cannot mean another one.
-        self._network = os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        # A first process that could not finish is gone by now; its last line says why.
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            self._network = os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         stdout = self._outer.stdout
         if stdout is None:
             raise BootError("the boot program was started without pipes")
@@ -121,6 +122,8 @@ class Runtime:
             raise BootError("the sandbox's first process ended while it was booting")
         answer = json.loads(line)
         self._raise_for(answer)
+        if self._network is None:
+            raise BootError("the sandbox's first process ended as soon as it was up")
         self.volatile = bool(answer.get("volatile"))
 
     def _raise_for(self, answer: Mapping[str, Any]) -> None:

@@ -1,13 +1,14 @@
 """The Cube stand-in as one thing to start and stop."""
 
 import asyncio
+import fcntl
 import json
 import logging
 import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from aiohttp import web
 
@@ -67,6 +68,7 @@ class CubeStandIn:
         self._hidden = tuple(str(path) for path in (state.resolve(), checkout, templates_dir.resolve()))
         self._machinery: Machinery | None = None
         self._threads: Threads | None = None
+        self._lock: TextIO | None = None
         self._lifecycle: Lifecycle | None = None
         self._creation: Creation | None = None
         self._sweeper: Sweeper | None = None
@@ -85,6 +87,7 @@ class CubeStandIn:
             raise
 
     async def _start(self) -> None:
+        self._lock = _locked(self._directory)
         store, threads = Store(self._directory / "sandboxes"), Threads()
         self._threads = threads
         await threads.run(store.load)
@@ -152,7 +155,11 @@ class CubeStandIn:
         if self._lifecycle is not None:
             runtimes = list(self._lifecycle.runtimes.values())
             self._lifecycle.runtimes.clear()
-            await asyncio.gather(*(runtime.kill() for runtime in runtimes))
+            for result in await asyncio.gather(
+                *(runtime.kill() for runtime in runtimes), return_exceptions=True
+            ):
+                if isinstance(result, BaseException):
+                    log.error("a sandbox did not end cleanly: %s", result)
         machinery, self._machinery = self._machinery, None
         if machinery is not None:
             machinery.store.flush()
@@ -160,6 +167,9 @@ class CubeStandIn:
         if self._threads is not None:
             self._threads.close()
             self._threads = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     async def add_paper(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """``POST /paper``: make paper sandboxes and say which. Raises paper.PaperError for a bad body."""
@@ -203,6 +213,20 @@ class CubeStandIn:
                 for record in records
             ],
         }
+
+
+def _locked(directory: Path) -> TextIO:
+    """Hold the state directory: a second stand-in would take the first one's sandboxes for leftovers."""
+    directory.mkdir(parents=True, exist_ok=True)
+    held = (directory / "lock").open("w")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        raise RuntimeError(
+            f"another stand-in is running on {directory.parent}: stop it, or choose another --state"
+        ) from None
+    return held
 
 
 def _drop_unfinished(store: Store) -> None:

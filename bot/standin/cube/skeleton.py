@@ -95,10 +95,14 @@ def build(target: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Copy files, directories and links. Times and owners do not matter; modes do."""
     if source.is_symlink():
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(source.readlink())
     elif source.is_dir():
-        shutil.copytree(source, target, symlinks=True)
-    elif source.exists():
-        shutil.copy2(source, target)
+        target.mkdir(parents=True, exist_ok=True)
+        for entry in source.iterdir():
+            _copy(entry, target / entry.name)
+    elif source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
