@@ -59,6 +59,14 @@ def standin(
 ) -> None:
     """Start stand-ins for Slack, Cube and the node on loopback, print one JSON line, serve until SIGTERM."""
     from bot.demo.standins import run_standins  # noqa: PLC0415 - only this command needs the servers
+    from bot.standin.node_space import NamespaceError, privileged_argv  # noqa: PLC0415 - see above
+
+    try:
+        again = privileged_argv([sys.executable, "-m", "bot.cli", *sys.argv[1:]])
+    except NamespaceError as error:
+        raise SettingsError(str(error)) from error
+    if again:
+        os.execvp(again[0], again)  # noqa: S606 - the same command, inside a user namespace
 
     templates = {}
     for pair in template or []:

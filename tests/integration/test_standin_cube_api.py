@@ -16,88 +16,42 @@ async def _post(rig: Rig, path: str = "/sandboxes", **options: object) -> httpx.
         return await api.post(path, **options)
 
 
-@pytest.mark.parametrize(
-    ("content", "headers", "status", "words"),
-    [
-        ("{", {"Content-Type": "application/json"}, 400, "Failed to parse the request body as JSON"),
-        ("{}", {"Content-Type": "text/plain"}, 415, "Expected request with `Content-Type: application/json`"),
-        ("{}", {"Content-Type": "application/json"}, 422, "missing field `templateID`"),
+async def test_a_body_that_does_not_parse_is_plain_text(tmp_path: Path) -> None:
+    kind = {"Content-Type": "application/json"}
+    async with running(tmp_path) as rig:
+        answers = [
+            await _post(rig, content="{", headers=kind),
+            await _post(rig, content="{}", headers={"Content-Type": "text/plain"}),
+            await _post(rig, content="{}", headers=kind),
+            await _post(rig, json={"templateID": "x", "timeout": "2h"}),
+            await _post(rig, json={"templateID": "x", "metadata": {"a": 1}}),
+        ]
+
+    assert [answer.status_code for answer in answers] == [400, 415, 422, 422, 422]
+    assert {answer.headers["Content-Type"] for answer in answers} == {"text/plain; charset=utf-8"}
+    for answer, words in zip(
+        answers,
         (
-            '{"templateID": "x", "timeout": "2h"}',
-            {"Content-Type": "application/json"},
-            422,
+            "Failed to parse the request body as JSON",
+            "Expected request with `Content-Type: application/json`",
+            "missing field `templateID`",
             'timeout: invalid type: string "2h", expected i64',
-        ),
-        (
-            '{"templateID": "x", "metadata": {"a": 1}}',
-            {"Content-Type": "application/json"},
-            422,
             "metadata.a: invalid type: integer `1`, expected a string",
         ),
-    ],
-)
-async def test_a_body_that_does_not_parse_is_plain_text(
-    tmp_path: Path, content: str, headers: dict[str, str], status: int, words: str
-) -> None:
-    async with running(tmp_path) as rig:
-        answer = await _post(rig, content=content, headers=headers)
-
-    assert answer.status_code == status
-    assert answer.headers["Content-Type"].startswith("text/plain")
-    assert words in answer.text
+        strict=True,
+    ):
+        assert words in answer.text
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("homes/a", 'hostPath must be an absolute path, got "homes/a"'),
-        ("", 'hostPath must be an absolute path, got ""'),
-        ("/", 'hostPath "/" is not within an allowed mount prefix'),
-        ("/etc", 'hostPath "/etc" is not within an allowed mount prefix'),
-        ("/data/shared_evil/x", 'hostPath "/data/shared_evil/x" is not within an allowed mount prefix'),
-        ("/data/shared/../x", 'hostPath "/data/shared/../x" is not within an allowed mount prefix'),
-    ],
-)
-@pytest.mark.parametrize(("platform", "status"), [("0.7.0", 500), ("0.7.1", 400)])
-async def test_a_host_path_that_is_not_allowed(
-    tmp_path: Path, source: str, words: str, platform: str, status: int
-) -> None:
-    async with running(tmp_path, platform) as rig:
-        body = {"templateID": "hermes-studio", "metadata": mounts((source, "/mnt", False))}
+@pytest.mark.parametrize(("version", "status"), [("0.7.0", 500), ("0.7.1", 400)])
+async def test_a_host_path_that_is_not_allowed_over_http(tmp_path: Path, version: str, status: int) -> None:
+    async with running(tmp_path, version) as rig:
+        body = {"templateID": "hermes-studio", "metadata": mounts(("/data/shared_evil", "/mnt", False))}
         answer = await _post(rig, json=body)
 
-    message = f'CubeMaster returned error code 130400: "host-mount" entry[0]: {words}'
+    words = 'entry[0]: hostPath "/data/shared_evil" is not within an allowed mount prefix'
+    message = f'CubeMaster returned error code 130400: "host-mount" {words}'
     assert (answer.status_code, answer.json()) == (status, {"code": status, "message": message})
-
-
-async def test_0_5_1_says_it_in_its_own_words(tmp_path: Path) -> None:
-    async with running(tmp_path, "0.5.1") as rig:
-        body = {"templateID": "hermes-studio", "metadata": mounts(("/srv/x", "/mnt", False))}
-        answer = await _post(rig, json=body)
-
-    assert answer.json()["message"].endswith('hostPath must be under one of [/data/shared/], got "/srv/x"')
-
-
-@pytest.mark.parametrize(
-    ("annotation", "words"),
-    [
-        ("hello", "invalid character 'h' looking for beginning of value"),
-        ("[", "unexpected end of JSON input"),
-        ("{}", "json: cannot unmarshal object into Go value of type []HostDirMount"),
-        (
-            '[{"hostPath": "/data/shared", "mountPath": "/m", "readOnly": "yes"}]',
-            "json: cannot unmarshal string into Go struct field HostDirMount.readOnly of type bool",
-        ),
-        ('[{"hostPath": "/data/shared", "mountPath": "m"}]', 'mountPath must be an absolute path, got "m"'),
-    ],
-)
-async def test_an_annotation_that_is_no_list_of_mounts(tmp_path: Path, annotation: str, words: str) -> None:
-    async with running(tmp_path) as rig:
-        body = {"templateID": "hermes-studio", "metadata": {"host-mount": annotation}}
-        answer = await _post(rig, json=body)
-
-    assert answer.status_code == 400
-    assert words in answer.json()["message"]
 
 
 @pytest.mark.parametrize("annotation", ["", "  ", "[]", "null"])
@@ -132,26 +86,12 @@ async def test_a_file_as_a_source_is_not_a_directory(tmp_path: Path) -> None:
     assert answer.json()["message"].endswith("/ro/hostdir-0: not a directory")
 
 
-@pytest.mark.parametrize(
-    ("extra", "words"),
-    [
-        ({"envVars": {"LD_PRELOAD": "x"}}, "LD_PRELOAD"),
-        ({"envVars": {"1BAD": "x"}}, "1BAD"),
-        ({"envVars": {"LONG": "x" * 4097}}, "LONG"),
-        ({"envVars": {"LINES": "a\nb"}}, "LINES"),
-        ({"network": {"allowOut": ["10.10.0.5/33"]}}, "invalid CIDR in allowOut: 10.10.0.5/33"),
-        ({"network": {"allowOut": ["model.example"]}}, "include '0.0.0.0/0' in deny_out"),
-        ({"timeout": -2}, "timeout"),
-    ],
-)
-async def test_what_cubeapi_checks_itself_is_400(
-    tmp_path: Path, extra: dict[str, object], words: str
-) -> None:
+async def test_what_cubeapi_checks_itself_is_400(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
-        answer = await _post(rig, json={"templateID": "hermes-studio", **extra})
+        answer = await _post(rig, json={"templateID": "hermes-studio", "envVars": {"LD_PRELOAD": "x"}})
 
-    assert (answer.status_code, answer.json()["code"]) == (400, 400)
-    assert words in answer.json()["message"]
+    message = "invalid environment variable name: LD_PRELOAD"
+    assert (answer.status_code, answer.json()) == (400, {"code": 400, "message": message})
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
-"""The proxy finds the end of a body wherever the network cuts it."""
+"""What needs no sandbox: the end of a body, routes, and the rules for a create request."""
+
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.standin.cube.host_mount import clean
+from bot.standin.cube import bodies
+from bot.standin.cube.errors import CubeError
+from bot.standin.cube.host_mount import clean, parse
 from bot.standin.cube.http_wire import Body, Head, WireError
+from bot.standin.cube.platform import platform
 from bot.standin.cube.proxy_route import route_of
 
 
@@ -87,3 +92,84 @@ def test_a_route_is_found_by_host_or_path(
 )
 def test_paths_are_cleaned_as_go_does(path: str, cleaned: str) -> None:
     assert clean(path) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("homes/a", 'hostPath must be an absolute path, got "homes/a"'),
+        ("", 'hostPath must be an absolute path, got ""'),
+        ("/", 'hostPath "/" is not within an allowed mount prefix'),
+        ("/etc", 'hostPath "/etc" is not within an allowed mount prefix'),
+        ("/data/shared_evil/x", 'hostPath "/data/shared_evil/x" is not within an allowed mount prefix'),
+        ("/data/shared/../x", 'hostPath "/data/shared/../x" is not within an allowed mount prefix'),
+    ],
+)
+def test_a_host_path_that_is_not_allowed(source: str, words: str) -> None:
+    entry = {"hostPath": source, "mountPath": "/mnt", "readOnly": False}
+
+    with pytest.raises(CubeError) as caught:
+        parse(platform("0.7.1"), json.dumps([entry]))
+
+    expected = f'CubeMaster returned error code 130400: "host-mount" entry[0]: {words}'
+    assert (caught.value.status, caught.value.message) == (400, expected)
+
+
+def test_0_5_1_says_it_in_its_own_words() -> None:
+    with pytest.raises(CubeError) as caught:
+        parse(platform("0.5.1"), '[{"hostPath": "/srv/x", "mountPath": "/mnt", "readOnly": false}]')
+
+    assert caught.value.status == 500
+    assert caught.value.message.endswith('hostPath must be under one of [/data/shared/], got "/srv/x"')
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        ("hello", "invalid character 'h' looking for beginning of value"),
+        ("[", "unexpected end of JSON input"),
+        ("[] x", "invalid character 'x' after top-level value"),
+        ("{}", "json: cannot unmarshal object into Go value of type []HostDirMount"),
+        (
+            '[{"hostPath": "/data/shared", "mountPath": "/m", "readOnly": "yes"}]',
+            "json: cannot unmarshal string into Go struct field HostDirMount.readOnly of type bool",
+        ),
+        ('[{"hostPath": "/data/shared", "mountPath": "m"}]', 'mountPath must be an absolute path, got "m"'),
+    ],
+)
+def test_an_annotation_that_is_no_list_of_mounts(annotation: str, words: str) -> None:
+    with pytest.raises(CubeError) as caught:
+        parse(platform("0.7.1"), annotation)
+
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "variables", [{"LD_PRELOAD": "x"}, {"1BAD": "x"}, {"LONG": "x" * 4097}, {"LINES": "a\nb"}, {"PATH": "/"}]
+)
+def test_a_variable_that_is_not_allowed(variables: dict[str, str]) -> None:
+    with pytest.raises(CubeError, match=next(iter(variables))) as caught:
+        bodies.environment({"envVars": variables})
+
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ({"allowOut": ["10.10.0.5/33"]}, "invalid CIDR in allowOut: 10.10.0.5/33"),
+        ({"denyOut": ["model.example"]}, "invalid CIDR in denyOut: model.example"),
+        ({"allowOut": ["model.example"]}, "include '0.0.0.0/0' in deny_out"),
+    ],
+)
+def test_a_network_policy_that_is_not_allowed(policy: dict[str, list[str]], words: str) -> None:
+    with pytest.raises(CubeError) as caught:
+        bodies.network(policy, internet=True)
+
+    assert words in caught.value.message
+
+
+def test_a_domain_may_be_allowed_when_all_else_is_denied() -> None:
+    policy = bodies.network({"allowOut": ["model.example"], "denyOut": ["0.0.0.0/0"]}, internet=True)
+
+    assert policy["allowOut"] == ["model.example"]

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 _SETTLE_SECONDS = 5.0
+_STALE_SECONDS = 60.0
+_NAME = "hermes-standin-"
 
 
 class Freezer(Protocol):
@@ -49,11 +51,25 @@ class CgroupFreezer:
             probe.mkdir(exist_ok=True)
             usable = (probe / self._switch).exists() and os.access(probe / self._switch, os.W_OK)
             probe.rmdir()
+            self._sweep_up()
             for left in [entry for entry in self._base.iterdir() if entry.is_dir()]:
                 self._end(left)
         except OSError:
             return False
         return usable
+
+    def _sweep_up(self) -> None:
+        """Remove what killed stand-ins of other states have left: groups without processes, and not new."""
+        before = time.time() - _STALE_SECONDS
+        for base in self._base.parent.glob(f"{_NAME}*"):
+            with contextlib.suppress(OSError):
+                groups = [entry for entry in base.iterdir() if entry.is_dir()]
+                for group in groups:
+                    old = group.stat().st_mtime < before
+                    if old and not (group / "cgroup.procs").read_text().strip():
+                        group.rmdir()
+                if base != self._base and base.stat().st_mtime < before:
+                    base.rmdir()
 
     def _end(self, group: Path) -> None:
         for line in (group / "cgroup.procs").read_text().split():
@@ -73,7 +89,7 @@ class CgroupFreezer:
     def prepare(self, sandbox_id: str) -> list[str]:
         """Make the group."""
         group = self._base / sandbox_id
-        group.mkdir(exist_ok=True)
+        group.mkdir(parents=True, exist_ok=True)
         return [str(group / "cgroup.procs")]
 
     async def freeze(self, sandbox_id: str, pid: int) -> None:
@@ -169,7 +185,7 @@ def _members(namespace: str) -> list[int]:
 
 def choose(state: Path) -> CgroupFreezer | SignalFreezer:
     """The best freezer that this machine allows. ``state`` tells installations apart."""
-    name = "hermes-standin-" + hashlib.sha256(str(state).encode()).hexdigest()[:12]
+    name = _NAME + hashlib.sha256(str(state).encode()).hexdigest()[:12]
     for unified, base in _hierarchies():
         group = CgroupFreezer(base / name, unified=unified)
         if group.open():
