@@ -14,6 +14,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --create-home --home-dir /var/lib/hermes-bot hermes
 COPY --from=build /opt/hermes-bot /opt/hermes-bot
+RUN /opt/hermes-bot/bin/python -m compileall -q /opt/hermes-bot/lib
 ENV PATH=/opt/hermes-bot/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     HERMES_BOT_CONFIG=/etc/hermes-bot/hermes-bot.toml \

@@ -39,12 +39,13 @@ clean: ## remove what make has set up
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 system: ## Debian packages that the stand-ins use
-	@.ci/system-packages rsync:rsync nsenter:util-linux /usr/bin/python3:python3
+	@.ci/system-packages rsync:rsync nsenter:util-linux /usr/bin/python3:python3 >&2
 
 $(READY): requirements-dev.lock pyproject.toml
-	@.ci/system-packages python-venv:python3-venv
-	rm -rf .venv
-	$$(command -v python3.11 || command -v python3) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
-	touch $(READY)
+	@.ci/system-packages python-venv:python3-venv >&2
+	@echo "Setting up .venv …" >&2
+	@rm -rf .venv
+	@$$(command -v python3.11 || command -v python3) -m venv .venv >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . >&2
+	@touch $(READY)

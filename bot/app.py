@@ -139,7 +139,10 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
         jobs = Jobs()
         stack.push_async_callback(jobs.drain, DRAIN_SECONDS)
         app = AsyncApp(
-            client=client, authorize=_authorize(me), signing_secret=settings.slack.signing_secret or "-"
+            name="hermes-bot",  # without one, Bolt walks the stack to find one, which costs a start 50 ms
+            client=client,
+            authorize=_authorize(me),
+            signing_secret=settings.slack.signing_secret or "-",
         )
         services = Services(
             deps=built.deps,

@@ -86,10 +86,8 @@ class CubeSdk:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="cube")
         self._mine = threading.local()
         self._sessions: list[PatientSession] = []
-        self._data = build_client(self._config, headers=_auth_headers(self._config))
-        self._data.event_hooks = {"response": [self._on_response]}
-        # A sandbox may have replaced its envd: it must not send our commands on to another sandbox.
-        self._data.follow_redirects = False
+        self._data: Any = None
+        self._data_lock = threading.Lock()
         install()
 
     async def create(self, spec: CreateSpec) -> SandboxView:
@@ -184,7 +182,7 @@ class CubeSdk:
 
         def call() -> CommandResult:
             handle = self._handle(sandbox_id)
-            handle._client = self._data  # noqa: SLF001 - the SDK's slot for a client that is already there
+            handle._client = self._data_client()  # noqa: SLF001 - the SDK's slot for a client that is already there
             self._mine.answer, self._mine.until = None, time.monotonic() + deadline + 1
             try:
                 result = handle.commands.run(command, envs=dict(env or {}), timeout=deadline, user="root")
@@ -197,9 +195,20 @@ class CubeSdk:
     def close(self) -> None:
         """Give connections and threads up. Calls that still run end on their own deadlines."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._data.close()
+        if self._data is not None:
+            self._data.close()
         for session in self._sessions:
             session.shut()
+
+    def _data_client(self) -> Any:
+        """One for all threads, made at its first use: it loads the CA bundle, and a start should not wait."""
+        with self._data_lock:
+            if self._data is None:
+                self._data = build_client(self._config, headers=_auth_headers(self._config))
+                self._data.event_hooks = {"response": [self._on_response]}
+                # A sandbox may have replaced its envd: it must not send our commands on to another one.
+                self._data.follow_redirects = False
+            return self._data
 
     def _handle(self, sandbox_id: str) -> _Handle:
         return _Handle({"sandboxID": sandbox_id, "templateID": ""}, self._config)

@@ -5,6 +5,7 @@ node's own programs do the work (``bot.adapters.programs``), one round trip each
 """
 
 import asyncio
+import functools
 import json
 import shlex
 from collections.abc import Mapping
@@ -69,7 +70,10 @@ class SshNode:
         self._connection: asyncssh.SSHClientConnection | None = None
         self._connecting = asyncio.Lock()
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._program = "python3 -I -c " + shlex.quote(program(NODE_FILES, NODE_VERBS))
+
+    @functools.cached_property
+    def _program(self) -> str:
+        return "python3 -I -c " + shlex.quote(program(NODE_FILES, NODE_VERBS))
 
     @property
     def node_id(self) -> str:

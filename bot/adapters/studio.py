@@ -3,6 +3,7 @@
 Each look counts as activity and wakes a paused sandbox; whoever asks has decided that this is wanted.
 """
 
+import functools
 import json
 from typing import Any
 
@@ -49,7 +50,6 @@ class StudioHttp:
         self._domain = domain
         self._port = port
         self._redactor = redactor
-        self._client = httpx.AsyncClient(trust_env=False, timeout=TIMEOUT, follow_redirects=False)
 
     async def web_ui(self, sandbox_id: str) -> PortHealth:
         """The Web UI by the content of ``/health``: any other path, and a broken Studio, say 200 too."""
@@ -64,9 +64,15 @@ class StudioHttp:
         ok, note, _ = await self._get(sandbox_id, ENVD_PORT, wanted=_NO_CONTENT)
         return self._health(ENVD_PORT, ENVD, ok, note)
 
+    @functools.cached_property
+    def _client(self) -> httpx.AsyncClient:
+        """Made at its first use: it loads the CA bundle, and a start should not wait for that."""
+        return httpx.AsyncClient(trust_env=False, timeout=TIMEOUT, follow_redirects=False)
+
     async def close(self) -> None:
         """End the connections."""
-        await self._client.aclose()
+        if "_client" in vars(self):
+            await self._client.aclose()
 
     def _health(self, port: int, name: str, ok: bool | None, note: str) -> PortHealth:  # noqa: FBT001 - three states
         return PortHealth(

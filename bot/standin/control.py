@@ -14,6 +14,8 @@ from bot.standin.slack.people import Click
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# A year; not a number and infinity are no times, and dates end before the numbers do.
+_LONGEST_ADVANCE_S = 365 * 86_400
 MakePaper = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
@@ -202,9 +204,13 @@ class Control:
 
     async def _advance(self, request: web.Request) -> web.Response:
         seconds = (await _body(request)).get("advance_s")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+        if (
+            isinstance(seconds, bool)
+            or not isinstance(seconds, int | float)
+            or not 0 <= seconds <= _LONGEST_ADVANCE_S
+        ):
             raise ImpossibleActionError(
-                'advance_s must be a number of seconds, for example {"advance_s": 60}'
+                'advance_s must be a number of seconds up to a year, for example {"advance_s": 60}'
             )
         offset = self._clock.advance(float(seconds))
         return web.json_response({"offset_s": offset, "now": self._clock.time()})

@@ -40,6 +40,8 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+_NUMBERS = frozenset({"delay_s", "retry_after", "index"})
+
 
 class UnknownFaultError(ValueError):
     """The fault asked for does not exist; the text lists those that do."""
@@ -76,6 +78,9 @@ class Faults:
             raise UnknownFaultError(f"kind for {target} must be one of {', '.join(known)}")
         times = int(body.get("times", 1))
         options = {k: v for k, v in body.items() if k not in {"target", "kind", "times"}}
+        for name in _NUMBERS & options.keys():
+            if isinstance(options[name], bool) or not isinstance(options[name], int | float):
+                raise UnknownFaultError(f'{name} must be a number, for example {{"{name}": 2}}')
         fault = Fault(target, kind, times, options)
         self._armed.append(fault)
         return fault

@@ -206,9 +206,15 @@ def _directory(state: Path | None) -> Iterator[Path]:
 @contextmanager
 def _locked(state: Path) -> Iterator[Path]:
     home = state.resolve()
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock: TextIO
-    with (home / "lock").open("w") as lock:
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (home / "lock").open("w")
+    except OSError as refused:
+        raise StandInError(
+            f"{state} cannot hold the state ({refused.strerror}): give a directory, as in --state ./standin"
+        ) from refused
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -88,11 +88,7 @@ def add_template(templates_dir: Path, name: str, source: Path) -> None:
     rootfs = source / "rootfs" if (source / "rootfs").is_dir() else source
     if not (rootfs / "usr").is_dir() and not (rootfs / "etc").is_dir():
         raise TemplateError(f"{source} holds neither rootfs/ nor a root file system (usr/ or etc/)")
-    given: Any = {}
-    if (source / "template.json").is_file():
-        given = json.loads((source / "template.json").read_text(encoding="utf-8"))
-        if not isinstance(given, dict):
-            raise TemplateError(f"{source / 'template.json'} must hold a JSON object")
+    given = _given(source / "template.json")
     described = {**_template_json(name, ()), **given}
     described["aliases"] = list(dict.fromkeys([name, *described["aliases"]]))
     scratch = templates_dir / f".{name}.new"
@@ -101,6 +97,18 @@ def add_template(templates_dir: Path, name: str, source: Path) -> None:
     (scratch / "rootfs").symlink_to(rootfs.resolve(), target_is_directory=True)
     _write_json(scratch / "template.json", described)
     _swap(scratch, templates_dir / name)
+
+
+def _given(described: Path) -> dict[str, Any]:
+    if not described.is_file():
+        return {}
+    try:
+        given: Any = json.loads(described.read_text(encoding="utf-8"))
+    except ValueError as broken:
+        raise TemplateError(f"{described} is not JSON: {broken}") from broken
+    if not isinstance(given, dict):
+        raise TemplateError(f"{described} must hold a JSON object")
+    return given
 
 
 def seed_default_home(shared: Path) -> None:

@@ -116,7 +116,7 @@ class Installed:
 
         def opens_it(message: Message) -> bool:
             new = message["ts"] not in before and not message["thread_ts"]
-            words = re.split(r"[*`\s.:]+", message["text"])
+            words = re.split(r"[*`\s.:,]+", message["text"])
             return new and not message.get("ephemeral_for") and f"<@{user}>" in words and subject in words
 
         async def look() -> Message | None:

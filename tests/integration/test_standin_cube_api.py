@@ -127,6 +127,22 @@ async def test_lists_filter_by_metadata_state_and_limit(tmp_path: Path) -> None:
     assert counts == [5, 1, 2, 5, 2]
 
 
+async def test_a_paper_home_that_is_no_id_writes_nothing_on_the_node(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        before = sorted(tmp_path.rglob("heartbeat.json"))
+        await rig.cube.add_paper({"metadata": {"hermes-home": "../../escape"}})
+
+        assert sorted(tmp_path.rglob("heartbeat.json")) == before == []
+        assert not list(tmp_path.rglob("escape"))
+
+
+@pytest.mark.parametrize("body", [{"metadata": ["x"]}, {"count": True}, {"count": 0}, {"state": "gone"}])
+async def test_a_wrong_paper_order_is_one_sentence(tmp_path: Path, body: dict[str, object]) -> None:
+    async with running(tmp_path) as rig:
+        with pytest.raises(ValueError, match="count is a positive number, state one of running"):
+            await rig.cube.add_paper(body)
+
+
 async def test_paper_sandboxes_have_a_heartbeat_and_a_life_but_no_process(tmp_path: Path) -> None:
     async with running(tmp_path) as rig, rig.api() as api:
         made = (await rig.cube.add_paper({"count": 2, "metadata": {"hermes-home": "alpha"}}))["sandboxes"]

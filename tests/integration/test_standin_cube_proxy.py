@@ -110,6 +110,34 @@ async def test_a_port_that_nobody_listens_on_is_a_502_page(rig: Rig) -> None:
     assert "<center><h1>502 Bad Gateway</h1></center>" in answer.text
 
 
+@pytest.mark.parametrize("said", ["", "this is not HTTP\r\n\r\n"])
+async def test_a_program_that_hangs_up_without_an_answer_is_a_502_page(
+    rig: Rig, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = (await rig.create())["sandboxID"]
+    program = f"""\
+import socket
+listener = socket.create_server(("{EVERYWHERE}", 8000))
+while True:
+    connection, _ = listener.accept()
+    ready = b"GET /ready" in connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 204 No Content\\r\\n\\r\\n" if ready else {said.encode()!r})
+    connection.close()
+"""
+    await _start(rig, made, "/usr/bin/python3", "-c", program)
+
+    async def status() -> int:
+        return (await rig.ask(made, "/ready", port=8000)).status_code
+
+    await eventually(status, 204)
+
+    answer = await rig.ask(made, port=8000)
+
+    assert answer.status_code == 502
+    assert "<center><h1>502 Bad Gateway</h1></center>" in answer.text
+    assert caplog.records == []
+
+
 async def test_a_program_that_listens_on_loopback_only_is_not_reached(rig: Rig) -> None:
     made = (await rig.create())["sandboxID"]
     await _start(rig, made, "/usr/local/bin/echo-server", "127.0.0.1", "9000")

@@ -162,3 +162,6 @@ async def test_what_cannot_be_served_is_refused_in_one_sentence(tmp_path: Path) 
     assert await refusal(nodes=0) == "nodes must be 1 to 26, for example --nodes 2"
     assert "0.7.1" in await refusal(platform="9")
     assert "rootfs" in await refusal(templates={"mine": tmp_path})
+    (tmp_path / "file").touch()
+    assert "File exists" in await refusal(state=tmp_path / "file")
+    assert "as in --state ./standin" in await refusal(state=Path("/proc/nowhere"))

@@ -390,6 +390,9 @@ async def test_the_control_api_refuses_in_one_sentence(workspace: Workspace) -> 
         await workspace.try_post("/faults", target="moon", kind="gremlins"),
         await workspace.try_post("/command", user="U_NOBODY", channel="C_OPS", text="help"),
         await workspace.try_post("/clock", advance_s="much"),
+        await workspace.try_post("/clock", advance_s=float("nan")),
+        await workspace.try_post("/clock", advance_s=1e15),
+        await workspace.try_post("/faults", target="cube", kind="slow-api", delay_s="long"),
         await workspace.try_post("/paper", count=3),
         await workspace.try_post("/nothing"),
     ]

@@ -660,6 +660,14 @@ def test_a_directory_without_a_root_is_refused(tmp_path: Path) -> None:
         add_template(tmp_path / "templates", "my-studio", tmp_path)
 
 
+@pytest.mark.parametrize(("told", "said"), [("{", "is not JSON"), ("[]", "must hold a JSON object")])
+def test_a_description_that_is_no_object_is_refused(tmp_path: Path, told: str, said: str) -> None:
+    (tmp_path / "rootfs/usr").mkdir(parents=True)
+    (tmp_path / "template.json").write_text(told)
+    with pytest.raises(TemplateError, match=said):
+        add_template(tmp_path / "templates", "my-studio", tmp_path)
+
+
 def test_seeding_makes_what_is_absent_and_touches_nothing_that_exists(tmp_path: Path) -> None:
     (tmp_path / "hermes-homes/default").mkdir(parents=True)
     seed_default_home(tmp_path)

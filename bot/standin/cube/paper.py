@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bot.domain.ids import home_id
 from bot.standin.cube.lifecycle import new_address
 from bot.standin.cube.record import NEVER, Record
 from bot.standin.cube.templates import timestamp
 
 _STATES = ("running", "pausing", "paused")
 _HOMES = "hermes-homes"
+_HOME_KEY = "hermes-home"
 
 
 class PaperError(ValueError):
@@ -25,10 +27,12 @@ def records(body: Mapping[str, Any], *, now: float, node_id: str, template_id: s
     ``-n`` when there are several, since a home has one live sandbox.
     """
     count, state = body.get("count", 1), body.get("state", "running")
-    if not isinstance(count, int) or count < 1 or state not in _STATES:
+    metadata: Any = body.get("metadata", {})
+    counted = isinstance(count, int) and not isinstance(count, bool) and count >= 1
+    if not counted or state not in _STATES or not isinstance(metadata, dict):
         example = '{"count": 1000, "state": "running", "metadata": {"hermes-home": "paper-{n}"}}'
-        raise PaperError(f"count is a positive number and state one of {', '.join(_STATES)}, e.g. {example}")
-    metadata: Mapping[str, Any] = body.get("metadata", {})
+        states = ", ".join(_STATES)
+        raise PaperError(f"count is a positive number, state one of {states}, metadata a map, e.g. {example}")
     made = []
     for number in range(count):
         record = Record(
@@ -54,14 +58,17 @@ def records(body: Mapping[str, Any], *, now: float, node_id: str, template_id: s
 def _numbered(key: str, value: str, number: int, count: int) -> str:
     if "{n}" in value:
         return value.replace("{n}", str(number))
-    return f"{value}-{number}" if key == "hermes-home" and count > 1 else value
+    return f"{value}-{number}" if key == _HOME_KEY and count > 1 else value
 
 
 def write_heartbeats(made: list[Record], shared: Path, heartbeat: Mapping[str, Any] | None) -> None:
-    """Write ``<home>/.hermes-bot/heartbeat.json`` below ``shared`` for those that have a home. Blocking."""
+    """Write ``<home>/.hermes-bot/heartbeat.json`` below ``shared`` for those that have a home. Blocking.
+
+    Metadata may say anything, as with sandboxes of strangers; what is no home-id makes no path.
+    """
     for record in made:
-        home = record.metadata.get("hermes-home")
-        if not home:
+        home = home_id(record.metadata.get(_HOME_KEY, ""))
+        if home is None:
             continue
         directory = shared / _HOMES / home / ".hermes-bot"
         directory.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from bot.standin.cube import proxy_answers
 from bot.standin.cube.http_wire import HEAD_LIMIT, Head, WireError
 from bot.standin.cube.lifecycle import Lifecycle, Machinery
 from bot.standin.cube.proxy_route import Route, route_of
-from bot.standin.cube.proxy_splice import Client, Splice, TooLargeError
+from bot.standin.cube.proxy_splice import Client, NoAnswerError, Splice, TooLargeError
 from bot.standin.cube.record import Record
 
 log = logging.getLogger(__name__)
@@ -101,6 +101,8 @@ class Proxy:
                 await client.refuse(error.answer)
             except TooLargeError:
                 await client.refuse(proxy_answers.page(413))
+            except NoAnswerError:
+                await client.refuse(proxy_answers.page(502))
 
     @contextlib.asynccontextmanager
     async def _counted(self, record: Record, task: asyncio.Task[None]) -> AsyncIterator[None]:

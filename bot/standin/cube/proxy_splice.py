@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import socket
 
-from bot.standin.cube import proxy_answers
 from bot.standin.cube.http_wire import HEAD_LIMIT, Body, Head, WireError
 from bot.standin.cube.proxy_route import Route
 
@@ -17,6 +16,10 @@ _HOP_BY_HOP = ("connection", "keep-alive", "proxy-connection", "te")
 
 class TooLargeError(Exception):
     """The body is larger than the proxy allows, and nothing has been answered yet."""
+
+
+class NoAnswerError(Exception):
+    """What listens in the sandbox ended the connection, or answered with what is not HTTP."""
 
 
 class Client:
@@ -79,7 +82,10 @@ class Splice:
             raise TooLargeError
 
     async def run(self, connection: socket.socket) -> None:
-        """Send the request, pass the answer back. Takes over ``connection``."""
+        """Send the request, pass the answer back. Takes over ``connection``.
+
+        Raises TooLargeError and NoAnswerError while nothing has been answered.
+        """
         reader, writer = await asyncio.open_connection(sock=connection, limit=HEAD_LIMIT)
         try:
             writer.write(self._request_head())
@@ -142,7 +148,7 @@ class Splice:
             await answer
         finally:
             answer.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError, NoAnswerError):
                 await answer
 
     async def _answer(
@@ -157,9 +163,8 @@ class Splice:
             asyncio.LimitOverrunError,
             ConnectionError,
             ValueError,
-        ):
-            await self._client.refuse(proxy_answers.page(502))
-            return
+        ) as error:
+            raise NoAnswerError from error
         self._answered = True
         outside = self._client.writer
         if head.start[1] == "101":
