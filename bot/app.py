@@ -51,6 +51,7 @@ log = logging.getLogger(__name__)
 
 ROSTER_SECONDS = 300.0
 HEAD_SECONDS = 3600.0
+RECONCILE_SECONDS = 30.0
 DRAIN_SECONDS = 20.0
 """How long running jobs may go on after SIGTERM; what is left is reported at the next start."""
 
@@ -282,11 +283,16 @@ async def _socket(app: AsyncApp, settings: Settings, health: HealthServer) -> As
 
 
 async def _reconcile(services: Services) -> None:
-    """Beside the first commands, not before them: Cube may take its time."""
-    try:
-        await announce_interrupted(await find_interrupted(services.deps), services)
-    except DomainError:
-        log.exception("interrupted requests could not be looked for; the next start tries again")
+    """Beside the first commands, not before them: Cube may take its time.
+
+    Again and again, because another replica may end in the middle of its work while this one goes on.
+    """
+    while True:
+        try:
+            await announce_interrupted(await find_interrupted(services.deps), services)
+        except DomainError:
+            log.exception("interrupted requests could not be looked for; it is tried again")
+        await asyncio.sleep(RECONCILE_SECONDS)
 
 
 async def _keep_heads(channel: str, services: Services) -> None:

@@ -1,15 +1,22 @@
 """Where one request is told: in a thread; else in direct messages; else through the response URL."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.domain.errors import ChatError
-from bot.ports import Chat, Message, Posted
+from bot.ports import Chat, Clock, Message, Posted
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.services import Services
 
 logger = logging.getLogger(__name__)
+
+PASSING = frozenset({"ratelimited", "slack-unreachable"})
+"""Reasons that go away by themselves."""
+
+SETTLE_PAUSES = (0.0, 5.0, 15.0, 40.0, 60.0, 120.0)
+"""Seconds before each try of a last edit. Each try already waits a little for Slack's rate limit."""
 
 URL_POSTS = 5
 """Posts that Slack takes through one response URL, within 30 minutes."""
@@ -40,18 +47,35 @@ class Conversation:
 
     async def edit(self, ts: str, message: Message) -> bool:
         """Replace a message of the thread; False when that was not possible."""
-        if not self.channel or not ts:
-            return False
-        try:
-            await self._chat.update(self.channel, ts, message)
-        except ChatError as error:
-            logger.warning("no edit in %s: %s", self.channel, error.code)
-            return False
-        return True
+        return not await self._refused(ts, message)
 
     async def edit_first(self, message: Message) -> bool:
         """Replace the message that the thread hangs on."""
         return await self.edit(self.thread_ts, message)
+
+    async def settle(self, edits: Mapping[str, Message], clock: Clock) -> None:
+        """The last edits of messages that would go on saying that something runs: tried for minutes.
+
+        ``edits`` maps time stamps to messages. What Slack refuses for good is given up at once.
+        """
+        left = dict(edits)
+        for pause in SETTLE_PAUSES:
+            if pause:
+                await clock.sleep(pause)
+            left = {ts: last for ts, last in left.items() if await self._refused(ts, last) in PASSING}
+            if not left:
+                return
+
+    async def _refused(self, ts: str, message: Message) -> str:
+        """Try an edit. An empty text, or why it was not made."""
+        if not self.channel or not ts:
+            return "nowhere"
+        try:
+            await self._chat.update(self.channel, ts, message)
+        except ChatError as error:
+            logger.warning("no edit in %s: %s", self.channel, error.code)
+            return error.code
+        return ""
 
     async def _elsewhere(self, message: Message) -> Posted | None:
         # What belongs into a thread must last; an answer through the response URL may be gone at a reload.

@@ -1,10 +1,12 @@
 """The create command: a first message, a thread with progress, the result; also when a create goes on."""
 
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
+from bot.ports import Message
 from bot.usecases.launch_secrets import learn
 from bot.usecases.provision import cancel, provision
 from bot.usecases.recovery import continue_request
@@ -98,17 +100,22 @@ async def run_create(
         services.chat, user=request.actor.id, channel=request.channel, thread_ts=request.thread_ts
     )
 
+    unseen: dict[str, Message] = {}
+
     async def show(progress: Progress) -> None:
-        await talk.edit(request.progress_ts, progress_message(progress))
+        message = progress_message(progress)
+        unseen.clear()
+        if not await talk.edit(request.progress_ts, message):
+            unseen[request.progress_ts] = message
 
     start = Progress(request_id=request.request_id, home=request.home)
     async with aclosing(provision(request, services.deps)) as events:
         outcome = await follow(events, start, show, services.deps.clock)
     if isinstance(outcome, Done):
         await talk.say(result_message(outcome.value))
-        await talk.edit_first(announcement_done(outcome.value))
+        await talk.settle({talk.thread_ts: announcement_done(outcome.value), **unseen}, services.deps.clock)
     else:
-        await _say_failed(request, outcome, talk, services)
+        await _say_failed(request, outcome, talk, services, unseen)
     return outcome
 
 
@@ -116,13 +123,16 @@ async def _tell_end(request: CreateRequest, why: NotDone, talk: Conversation, se
     """A create that never ran, or whose telling broke: no spinner may stay."""
     line = "not started" if isinstance(why, Refused) else "broken off"
     ended = Progress(request_id=request.request_id, home=request.home).closed(line, well=False)
-    await talk.edit(request.progress_ts, progress_message(ended))
-    await _say_failed(request, why, talk, services)
+    await _say_failed(request, why, talk, services, {request.progress_ts: progress_message(ended)})
 
 
 async def _say_failed(
-    request: CreateRequest, outcome: NotDone, talk: Conversation, services: Services
+    request: CreateRequest,
+    outcome: NotDone,
+    talk: Conversation,
+    services: Services,
+    edits: Mapping[str, Message],
 ) -> None:
     clean = cleaned(outcome, services.deps.redactor)
     await talk.say(failure_message(clean, request_id=request.request_id))
-    await talk.edit_first(announcement_failed(request, clean))
+    await talk.settle({talk.thread_ts: announcement_failed(request, clean), **edits}, services.deps.clock)

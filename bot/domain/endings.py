@@ -1,6 +1,7 @@
 """How a provisioning can end other than well: each ending in its three sentences."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.domain.errors import CubeError, DomainError
 from bot.domain.explanations import code_of, sentences
@@ -38,6 +39,16 @@ def broken(error: DomainError, sandbox_id: str, *, recorded: bool) -> Refused | 
         detail=str(error),
         offers=offers(sandbox_id),
         sandbox=sandbox_id,
+    )
+
+
+def as_before(outcome: Refused | Failed | Unknown) -> Refused | Failed | Unknown:
+    """A Continue that was turned away at once: whatever existed still does, and it can be pressed again."""
+    offered = outcome.offers if Offer.CONTINUE in outcome.offers else (*outcome.offers, Offer.CONTINUE)
+    return replace(
+        outcome,
+        safe="Nothing was changed: what existed before Continue was pressed is as it was.",
+        offers=offered,
     )
 
 

@@ -19,6 +19,7 @@ form{display:inline}article{border-top:1px solid #ddd;padding:.4rem 0}
 .modal{border:2px solid #357;padding:.6rem;margin:.6rem 0}
 button.primary{background:#cfe8cf}button.danger{background:#f3c9c9}
 pre{overflow:auto;background:#f4f4f4}
+.text{white-space:pre-line;margin:.2rem 0}ul{list-style:none;padding-left:.5rem}
 td{border:1px solid #ccc;padding:.1rem .5rem}.error{color:#a00}
 """
 _SCRIPT = """

@@ -14,6 +14,21 @@ _STYLES = (
     (re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)"), r"<b>\1</b>"),
     (re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)"), r"<i>\1</i>"),
 )
+# The emoji of a workspace that has none of its own; the names that the bot writes.
+_EMOJI = {
+    "arrow_forward": "▶️",
+    "arrow_right": "➡️",
+    "grey_question": "❔",
+    "hourglass_flowing_sand": "⏳",
+    "no_entry_sign": "🚫",
+    "shield": "🛡️",
+    "warning": "⚠️",
+    "wastebasket": "🗑️",
+    "white_check_mark": "✅",
+    "white_circle": "⚪",
+    "x": "❌",
+}
+_EMOJI_NAME = re.compile(r":([a-z0-9_+-]+):")
 _MARKS = {"pending": "○", "in_progress": "◐", "complete": "●", "error": "✕"}
 
 
@@ -45,10 +60,14 @@ def form(deed: str, fields: str, label: str, style: str = "", confirm: str = "")
 
 
 def _styled(text: str) -> str:
-    shown = html.escape(html.unescape(text))
+    shown = _with_emoji(html.escape(html.unescape(text)))
     for pattern, replacement in _STYLES:
         shown = pattern.sub(replacement, shown)
     return shown
+
+
+def _with_emoji(text: str) -> str:
+    return _EMOJI_NAME.sub(lambda found: _EMOJI.get(found[1], found[0]), text)
 
 
 def _reference(inside: str) -> str:
@@ -72,7 +91,7 @@ def _text(thing: Any) -> str:
     if not isinstance(thing, dict):
         return html.escape(str(thing or ""))
     text = str(thing.get("text", ""))
-    return mrkdwn(text) if thing.get("type") == "mrkdwn" else html.escape(text)
+    return mrkdwn(text) if thing.get("type") == "mrkdwn" else _with_emoji(html.escape(text))
 
 
 def _block(block: Block, press: str) -> str:
@@ -85,7 +104,7 @@ def _block(block: Block, press: str) -> str:
 
 def _section(block: Block, press: str) -> str:
     texts = [block.get("text"), *block.get("fields", [])]
-    body = "".join(f"<div>{_text(text)}</div>" for text in texts if text)
+    body = "".join(f"<div class=text>{_text(text)}</div>" for text in texts if text)
     return f"<div>{body}{_element(block.get('accessory'), press)}</div>"
 
 
@@ -144,8 +163,12 @@ _RENDERERS: Mapping[str, Callable[[Block, str], str]] = {
     "header": lambda block, _: f"<h3>{_text(block['text'])}</h3>",
     "divider": lambda _block, _: "<hr>",
     "section": _section,
-    "actions": lambda block, press: "".join(_element(element, press) for element in block["elements"]),
-    "context": lambda block, _: f"<small>{' · '.join(map(_text, block['elements']))}</small>",
+    "actions": lambda block, press: (
+        f"<div>{' '.join(_element(element, press) for element in block['elements'])}</div>"
+    ),
+    "context": lambda block, _: (
+        f"<div class=text><small>{' · '.join(map(_text, block['elements']))}</small></div>"
+    ),
     "plan": lambda block, _: (
         f"<b>{_text(block['title'])}</b><ul>{''.join(map(_task, block.get('tasks', [])))}</ul>"
     ),

@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import sys
 import time
 from typing import TypedDict
@@ -26,6 +27,8 @@ _START_SECONDS = 15.0
 _READ_ONLY_PROC = ("sys", "irq", "bus", "fs", "sysrq-trigger")
 _HIDDEN_PROC = ("kcore", "keys", "timer_list", "sched_debug")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+# Of the machine that plays the node; a real node has no such neighbours.
+_MACHINES_OWN = ("/root", "/home")
 # statvfs flags that a remount has to repeat, and what mount(2) calls them.
 _LOCKED_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
 
@@ -121,7 +124,7 @@ def _first_process(config: Config) -> None:
 
 def _set_up(config: Config) -> tuple[envd.Agent, bool]:
     for index, wanted in enumerate(config["mounts"]):
-        _check_source(index, wanted["source"])
+        _check_source(index, wanted["source"], config["hidden"])
     for group in config["freezer"]:
         with open(group, "w", encoding="ascii") as joined:
             joined.write("0")
@@ -142,9 +145,13 @@ def _set_up(config: Config) -> tuple[envd.Agent, bool]:
     return envd.Agent(listener, config["environment"]), volatile
 
 
-def _check_source(index: int, source: str) -> None:
+def _check_source(index: int, source: str, hidden: list[str]) -> None:
+    """A node follows links in a source, wherever they lead; here never to what is the machine's own."""
     try:
         os.stat(source)
+        real = os.path.realpath(source)
+        if any(os.path.commonpath((real, path)) in {real, path} for path in (*hidden, *_MACHINES_OWN)):
+            raise FileNotFoundError(2, "no such file or directory")
         if not os.path.isdir(source):
             raise NotADirectoryError(20, "not a directory")
     except OSError as error:
@@ -172,10 +179,7 @@ def _build_root(config: Config) -> bool:
         if not _overlay("t:s", "volatile/upper", "root"):
             raise OSError(95, "this kernel does not allow overlay file systems here")
     usr_upper = "volatile/usr" if volatile else "usr"
-    _usr(config["template"], usr_upper)
-    for path in config["hidden"]:
-        if path.startswith("/usr/") and os.path.isdir(f"root{path}"):
-            kernel.mount("hidden", f"root{path}", "tmpfs", kernel.MS_RDONLY, "mode=0755,size=4k")
+    _usr(config["template"], usr_upper, [path for path in config["hidden"] if path.startswith("/usr/")])
     _kernel_file_systems("root")
     return volatile
 
@@ -191,17 +195,28 @@ def _overlay(lower: str, upper: str, target: str) -> bool:
     return True
 
 
-def _usr(template: str, upper: str) -> None:
+def _usr(template: str, upper: str, hidden: list[str]) -> None:
     own = f"{template}/usr"
     inside = os.path.realpath(own).startswith("/usr/")
     if os.path.isdir(own) and inside and not os.listdir(upper):
         # A layer must not contain another one, so a template that lies below /usr is copied.
         shutil.copytree(own, upper, symlinks=True, dirs_exist_ok=True)
+    for path in hidden:
+        if not any(path.startswith(f"{other}/") for other in hidden):
+            _white_out(f"{upper}/{path.removeprefix('/usr/')}")
     lower = "t/usr:/usr" if os.path.isdir(own) and not inside else "/usr"
     if not _overlay(lower, upper, "root/usr"):
         raise OSError(95, "this kernel does not allow an overlay over /usr")
     if not os.path.exists("root/usr/bin/python3"):
         os.symlink(os.path.realpath(sys.executable), "root/usr/bin/python3")
+
+
+def _white_out(path: str) -> None:
+    """Have an overlay show nothing at ``path`` of its upper layer, whatever the lower ones hold."""
+    if not os.path.lexists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        # The kernel's mark for "deleted here"; it is no device, and needs no right to make one.
+        os.mknod(path, stat.S_IFCHR, os.makedev(0, 0))
 
 
 def _kernel_file_systems(root: str) -> None:

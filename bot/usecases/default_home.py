@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from bot.domain.actors import Action, Actor
 from bot.domain.errors import DomainError, GuestError, NodeError
 from bot.domain.explanations import code_of, sentences
+from bot.domain.locks import LockUnavailableError
 from bot.domain.outcome import Done, Failed, Outcome, Refused
 from bot.domain.sandbox import REQUEST_KEY, CreateSpec, Mount
 from bot.ports import CommandResult, Node
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
 
+DEFAULT = "default"
 GUEST_TARGET = "/default-home"
 ON_A_COMMAND_LINE = "Run `hermes-bot template seed` again; it starts from the beginning."
 """What to do where Slack would offer the Continue button."""
@@ -37,7 +39,18 @@ class DefaultHome:
 
 
 async def make_default_home(template: str, node_id: str, actor: Actor, deps: Deps) -> Outcome[DefaultHome]:
-    """Fill ``hermes-homes/default`` of a node from what the template holds at ``/root/.hermes``."""
+    """Fill ``hermes-homes/default`` of a node from what the template holds at ``/root/.hermes``.
+
+    One at a time: the lock also tells a bot that looks for interrupted requests that this one lives.
+    """
+    try:
+        async with deps.locks.hold(f"home:{DEFAULT}"):
+            return await _make(template, node_id, actor, deps)
+    except LockUnavailableError as error:
+        return _failed(error)
+
+
+async def _make(template: str, node_id: str, actor: Actor, deps: Deps) -> Outcome[DefaultHome]:
     rules = deps.rules.node(node_id)
     if rules is None:
         known = ", ".join(node.id for node in deps.rules.nodes)
@@ -53,7 +66,11 @@ async def make_default_home(template: str, node_id: str, actor: Actor, deps: Dep
                 "Nothing needs to be done; to replace it, move it away on the node and run this again.",
             )
         journal = Journal(
-            log=deps.log, request_id=deps.ids.request_id(), action=Action.SEED_DEFAULT, actor=actor
+            log=deps.log,
+            request_id=deps.ids.request_id(),
+            action=Action.SEED_DEFAULT,
+            actor=actor,
+            home=DEFAULT,
         )
         await journal.write("intent", node=node_id, details={"template": template})
     except DomainError as error:

@@ -66,9 +66,9 @@ def _no_cancel(rows: Sequence[AuditRow], actor: Actor, deps: Deps) -> Refused | 
     if not rows:
         return Refused(
             code="request-unknown",
-            what="This request is not in the audit log.",
-            safe="Nothing was changed.",
-            todo="Start again with `/hermes create home=NAME`.",
+            what="This request has not begun: it is still being checked, or it was turned away.",
+            safe="Nothing was changed so far; if it is still being checked, it goes on.",
+            todo="Press Cancel again once its thread shows step 3.",
         )
     owner = str(rows[0].details.get("owner") or rows[0].actor)
     denied = decide(Action.CANCEL, actor, deps.roster.role_of(actor), owner=owner)
@@ -96,13 +96,27 @@ async def _steps(job: Provisioning) -> AsyncGenerator[StepEvent | Finished, None
             note = await work()
         except Exception as error:  # noqa: BLE001 - whatever happens, the person is told and the log has an end
             seconds = job.deps.clock.monotonic() - began
+            offered_again = await _keep_continuable(job)
             outcome = _outcome_of(error, job, step)
+            if offered_again:
+                outcome = endings.as_before(outcome)
             yield StepEvent(step, StepState.FAILED, outcome.what, seconds)
             yield Finished(await _close(job, outcome) if job.recorded else outcome)
             return
         seconds = job.durations[step] = job.deps.clock.monotonic() - began
         yield StepEvent(step, StepState.DONE, note, seconds)
     yield Finished(await _close(job, Done("provisioned", job.result())))
+
+
+async def _keep_continuable(job: Provisioning) -> bool:
+    """The press of Continue has used the old request up; one that got no further must be offered again."""
+    if job.recorded or not job.request.continues:
+        return False
+    try:
+        await job.record()
+    except AuditUnavailableError:
+        log.exception("request %s could not be kept to be continued", job.request.request_id)
+    return job.recorded
 
 
 async def _cancelled(job: Provisioning) -> bool:

@@ -142,7 +142,7 @@ class Provisioning:
         request = self.request
         await self.journal.write(
             "intent",
-            node=self.node_id,
+            node=self.node_id or request.node,
             sandbox=self.sandbox_id,
             details={
                 "owner": request.owner,

@@ -228,9 +228,10 @@ class Installed:
         await self.control.delete("/faults")
 
     async def tidy(self) -> None:
-        """Make it as new for the next test: no faults, no windows, no sandboxes, a running bot."""
+        """Make it as new for the next test: no faults, windows, whispers or sandboxes, and a running bot."""
         await self.unarm()
         for user in PEOPLE:
+            await self.control.post("/reload", user=user)
             with suppress(ControlError):
                 await self.control.post("/close", user=user, clear=True)
         if self.bot is None or self.bot.process.returncode is not None:

@@ -18,7 +18,7 @@ from bot.settings import Settings, load
 
 TURN_SECONDS = 0.01
 IMPATIENT = "--impatient"
-DEADLINES = Deadlines(control=8.0, create=1.5, adopt=3.0, data_plane=1.5, node=8.0, guest=8.0, studio=5.0)
+DEADLINES = Deadlines(control=8.0, create=1.5, adopt=3.0, data_plane=1.5, node=8.0, guest=8.0, studio=4.5)
 DRAIN_SECONDS = 2.0
 
 

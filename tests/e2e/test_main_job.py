@@ -177,10 +177,17 @@ async def test_no_secret_stands_anywhere_but_in_that_window(made: Made) -> None:
     assert made.home in exported
 
 
-async def test_key_given_in_the_command_reaches_studio(made: Made) -> None:
+async def test_key_given_in_the_command_reaches_studio_and_not_cube(made: Made) -> None:
     stored = json.loads((made.site.home(made.home) / ".hermes-bot/studio.env").read_text(encoding="utf-8"))
 
+    async with made.site.http.get(f"{made.site.where['cube_api']}/sandboxes/{made.sandbox}") as answer:
+        known_to_cube = await answer.text()
+    folder = made.site.folder / "state/cube/sandboxes" / made.sandbox
+    kept_by_cube = [file.read_text(encoding="utf-8") for file in folder.glob("*.json")]
+
     assert stored["OPENAI_API_KEY"] == made.key
+    assert kept_by_cube
+    assert not leaks({"the key": made.key}, {"Cube's answer": known_to_cube, "Cube": "".join(kept_by_cube)})
     mode = (made.site.home(made.home) / ".hermes-bot/studio.env").stat().st_mode
     assert oct(mode & 0o777) == "0o600"
 

@@ -14,6 +14,8 @@ from bot.demo.reading import thread_text
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 
 KEY = "EXAMPLE-kept-through-the-crash"
+INTERRUPTED = "What happened: Interrupted"
+"""Only the reply says it so; the first message of the thread, which is edited before, does not."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ async def killed(site: Installed, home: str, step: int) -> Thread:
 
 async def told_truth(site: Installed, thread: Thread, crash: Crash) -> list[str]:
     """Check what the thread says against Cube and the audit log; gives the sandboxes of the home."""
-    text = thread_text([await thread.saying("because the bot was restarted")])
+    text = thread_text([await thread.saying(INTERRUPTED)])
     there = await site.sandboxes(thread.home)
     done = [row["code"] for row in site.rows(home=thread.home, phase="step")]
     assert done[-1] == f"step-{crash.step - 1}", f"killed too late: {done}"
@@ -105,7 +107,7 @@ async def test_stop_on_the_interrupted_thread_removes_the_sandbox(site: Installe
 
     assert "Kept on the node: home given-up" in thread_text([await thread.saying("is gone")])
     assert await site.sandboxes("given-up") == []
-    await thread.press("hermes.create.continue", message=await thread.saying("because the bot was restarted"))
+    await thread.press("hermes.create.continue", message=await thread.saying(INTERRUPTED))
     await site.told(OPERATOR, "@U_OPERATOR has already stopped it")
     assert await site.sandboxes("given-up") == []
 
@@ -192,7 +194,7 @@ async def test_sigterm_ends_a_long_job_and_the_next_start_tells(site: Installed)
     await site.start_bot()
 
     assert code == 0
-    told = thread_text([await thread.saying("because the bot was restarted")])
+    told = thread_text([await thread.saying(INTERRUPTED)])
     assert "Interrupted after step 2" in told
     assert "No sandbox was made." in told
     assert not spins(await thread.messages())

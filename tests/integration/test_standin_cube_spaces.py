@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from cubesandbox import Sandbox
-from integration.standin_cube_kit import Rig, eventually, make_template, mounts, running
+from integration.standin_cube_kit import TEMPLATE_ID, Rig, eventually, make_template, mounts, running
 
 import bot
 from bot.standin.cube import freezer
@@ -44,7 +44,7 @@ async def test_the_host_is_not_visible(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         (rig.shared / "secret").write_text("x")
         made = (await rig.create())["sandboxID"]
-        hidden = ["/root/.pyenv", "/work", "/data", "/home/*/.ssh", "/mnt/*", str(CHECKOUT), str(tmp_path)]
+        hidden = ["/data", "/home/*/.ssh", "/mnt/*", str(CHECKOUT), str(tmp_path)]
         listing = await _run(rig, made, f"ls -d {' '.join(hidden)} 2>/dev/null; ls -A /root /home /opt /tmp")
         first_process = await _run(
             rig, made, "tr '\\0' '\\n' </proc/1/cmdline; tr '\\0' '\\n' </proc/1/environ"
@@ -248,11 +248,26 @@ def elsewhere(request: pytest.FixtureRequest) -> Iterator[Path]:
         yield Path(made)
 
 
+@pytest.mark.parametrize("source", ["/root", "/home", "/", "STATE", "CHECKOUT"])
+async def test_a_link_on_the_node_does_not_lead_to_what_is_the_machines_own(
+    tmp_path: Path, source: str
+) -> None:
+    places = {"STATE": str(tmp_path), "CHECKOUT": str(CHECKOUT)}
+    async with running(tmp_path) as rig:
+        (rig.shared / "link").symlink_to(places.get(source, source))
+        async with rig.api() as api:
+            body = {"templateID": TEMPLATE_ID, "metadata": mounts(("/data/shared/link", "/mnt", False))}
+            answer = await api.post("/sandboxes", json=body)
+
+    assert answer.status_code == 500
+    assert "/data/shared/link -> /data/cubelet/hostdir/" in answer.json()["message"]
+    assert answer.json()["message"].endswith(": no such file or directory")
+
+
 async def test_a_checkout_and_state_below_usr_or_opt_are_not_visible(elsewhere: Path) -> None:
     code, state = elsewhere / "checkout", elsewhere / "state"
-    shutil.copytree(
-        CHECKOUT / "bot/standin", code / "bot/standin", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for room in ("bot/standin", "bot/domain"):
+        shutil.copytree(CHECKOUT / room, code / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(CHECKOUT / "tests/integration", code / "tests/integration")
     (code / "bot/__init__.py").write_text("")
     state.mkdir()
@@ -273,7 +288,7 @@ async def test_a_checkout_and_state_below_usr_or_opt_are_not_visible(elsewhere: 
     assert answer.returncode == 0, answer.stderr
     told = json.loads(answer.stdout)
     assert told["code"].startswith(str(code))
-    assert told["markers"] == ""
+    assert (told["markers"], told["places"]) == ("", "")
     assert told["template"] == "from: the image\n"
     assert told["echo"] == "/usr/local/bin/echo-server\n"
 
@@ -293,6 +308,7 @@ async def main():
         told = {
             "code": bot.standin.cube.__file__,
             "markers": await asyncio.to_thread(run, f"find {sys.argv[2]} -name marker 2>/dev/null"),
+            "places": await asyncio.to_thread(run, f"ls -d {sys.argv[2]}/* 2>/dev/null"),
             "template": await asyncio.to_thread(run, "cat /root/.hermes/config.yaml"),
             "echo": await asyncio.to_thread(run, "command -v echo-server"),
         }

@@ -155,3 +155,7 @@ async def test_a_modal_is_filled_in_and_submitted(workspace: Workspace, console:
 
     assert heard[0]["view"]["state"]["values"]["why"]["text"]["value"] == "because"
     assert await workspace.get("/views", user="U_OPERATOR") == []
+
+
+def test_emoji_are_shown_and_what_only_looks_like_one_stays() -> None:
+    assert mrkdwn(":white_check_mark: ready at 12:30:45 :unheard_of:") == "✅ ready at 12:30:45 :unheard_of:"

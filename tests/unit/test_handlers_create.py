@@ -246,3 +246,22 @@ async def test_a_second_press_of_continue_is_answered_and_changes_nothing(desk: 
 
     assert len(desk.thread()) == before
     assert "already" in desk.told("U_OPERATOR")
+
+
+@pytest.mark.parametrize("code", ["ratelimited", "slack-unreachable"])
+async def test_the_last_edits_are_made_although_slack_refuses_for_a_while(desk: Desk, code: str) -> None:
+    desk.chat.fail("update", ChatError(code), times=9)
+
+    await desk.command("U_OPERATOR", "create home=alpha")
+
+    assert "is ready" in desk.parents()[0].text
+    assert {t["status"] for t in desk.thread()[0].blocks[0]["tasks"]} == {"complete"}
+
+
+async def test_a_last_edit_that_slack_refuses_for_good_is_given_up(desk: Desk) -> None:
+    desk.chat.fail("update", ChatError("cant_update_message"), times=50)
+
+    await desk.command("U_OPERATOR", "create home=alpha")
+
+    assert desk.chat.called("update") < 6
+    assert "Studio for home alpha is ready" in desk.thread()[-1].text

@@ -10,6 +10,8 @@ from bot.domain.outcome import Done, Failed, Offer, Refused, Unknown
 from bot.domain.provisioning import CreateRequest, Seeding, Step, StepState
 from bot.domain.rules import Limits
 from bot.domain.sandbox import HOME_KEY, SandboxState
+from bot.ports import CommandResult
+from bot.usecases.default_home import COPY, make_default_home
 from bot.usecases.provision import cancel
 from bot.usecases.recovery import continue_request, find_interrupted
 
@@ -316,3 +318,49 @@ async def test_a_job_that_a_living_process_holds_is_not_called_interrupted(world
     await world.run(request)
 
     assert seen == [0]
+
+
+async def test_a_continue_that_is_turned_away_at_once_can_be_pressed_again(world: Installation) -> None:
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
+    failed = await world.create("alpha", env={"A": "1"})
+    first = (await world.log.recent(home="alpha"))[0].request_id
+    world.cube.fail("list", fault("list", 503, "service unavailable"))
+    _, turned_away = await world.run((await continue_request(first, OPERATOR, world.deps)).value)
+    second = (await world.log.recent(home="alpha"))[0].request_id
+
+    _, outcome = await world.run((await continue_request(second, OPERATOR, world.deps)).value)
+
+    assert Offer.CONTINUE in turned_away.offers
+    assert "as it was" in turned_away.safe
+    assert outcome.value.sandbox_id == failed.sandbox
+    assert world.node.homes["alpha"].env == {"A": "1"}
+
+
+async def test_a_refused_continue_can_be_pressed_again(world: Installation) -> None:
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
+    await world.create("alpha")
+    first = (await world.log.recent(home="alpha"))[0].request_id
+    lock = await world.locks.try_hold("home:alpha")
+    assert lock is not None
+
+    _, outcome = await world.run((await continue_request(first, OPERATOR, world.deps)).value)
+    await lock.release()
+
+    assert (outcome.code, outcome.offers) == ("home-busy", (Offer.CONTINUE,))
+    assert await world.deps.log.open_intents() == []
+
+
+async def test_a_default_home_in_the_making_is_not_called_interrupted(world: Installation) -> None:
+    seen: list[int] = []
+
+    async def another_look() -> None:
+        seen.append(len(await world.deps.log.open_intents()))
+        await find_interrupted(world.deps)
+        seen.append(len(await world.deps.log.open_intents()))
+
+    world.node.outputs["test -e /data/shared/hermes-homes/default"] = CommandResult(1, "", "")
+    world.cube.outputs[COPY] = CommandResult(0, "5\n", "")
+    world.cube.before("create", another_look)
+    await make_default_home("hermes-studio", "node-1", ADMIN, world.deps)
+
+    assert seen == [1, 1]

@@ -15,7 +15,8 @@ BOT_NAME = "hermes"
 SLACKBOT = "USLACKBOT"
 COMMAND = "/hermes"
 
-# What installing the app's manifest grants to the bot token.
+# What the bot token is granted unless the caller says otherwise: the scopes of the manifest and of the other
+# methods that are served. Give ``scopes`` to prove that the manifest's own are enough.
 SCOPES = (
     "commands",
     "chat:write",
