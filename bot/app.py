@@ -6,6 +6,7 @@ import json
 import logging
 import signal
 import sys
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -75,6 +76,8 @@ async def core(
         audit = await open_audit_log(settings.database_url, now=clock.now, redactor=redactor)
         stack.push_async_callback(audit.close)
         locks = open_locks(settings.database_url)
+        process = uuid.uuid4().hex
+        await stack.enter_async_context(locks.hold(f"process:{process}"))
         cube = CubeSdk(
             settings.cube.api_url,
             settings.cube.api_key,
@@ -109,6 +112,7 @@ async def core(
                 redactor=redactor,
                 roster=roster,
                 rules=rules,
+                process=process,
             ),
         )
 
@@ -289,7 +293,8 @@ async def _reconcile(services: Services) -> None:
     """
     while True:
         try:
-            await announce_interrupted(await find_interrupted(services.deps), services)
+            async with services.deps.locks.hold("reconcile"):
+                await announce_interrupted(await find_interrupted(services.deps), services)
         except DomainError:
             log.exception("interrupted requests could not be looked for; it is tried again")
         await asyncio.sleep(RECONCILE_SECONDS)

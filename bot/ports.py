@@ -42,6 +42,9 @@ class Cube(Protocol):
     async def kill(self, sandbox_id: str) -> None:
         """Destroy a sandbox."""
 
+    async def resume(self, sandbox_id: str) -> None:
+        """Wake a paused sandbox, keeping its idle timeout. Nothing happens to one that runs."""
+
     async def templates(self) -> Sequence[TemplateView]:
         """All templates."""
 
@@ -218,6 +221,12 @@ class AuditLog(Protocol):
 
     async def open_intents(self) -> list[AuditRow]:
         """Intents whose request has no outcome yet."""
+
+    async def created(self, sandbox_ids: Collection[str]) -> dict[str, AuditRow]:
+        """By sandbox, of those that a create has made: the last intent of the request that made it."""
+
+    async def created_on(self, home: str) -> dict[str, AuditRow]:
+        """The same for the sandboxes of a home, without those of which a row tells the end."""
 
     async def recent(
         self,

@@ -8,7 +8,7 @@ from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
 from bot.ports import Message
 from bot.usecases.launch_secrets import learn
-from bot.usecases.provision import cancel, provision
+from bot.usecases.provision import ask, cancel, give_up, provision
 from bot.usecases.recovery import continue_request
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
 from handlers.following import follow
@@ -76,18 +76,25 @@ async def cancel_create(request_id: str, press: ButtonPress, services: Services)
 async def _begin(request: CreateRequest, thread: Conversation, services: Services) -> None:
     waiting = Progress(request_id=request.request_id, home=request.home, waiting=True)
     posted = await thread.say(progress_message(waiting), essential=False)
-    placed = replace(
-        request,
-        channel=thread.channel,
-        thread_ts=thread.thread_ts,
-        progress_ts=posted.ts if posted else "",
+    placed = await ask(
+        replace(
+            request,
+            channel=thread.channel,
+            thread_ts=thread.thread_ts,
+            progress_ts=posted.ts if posted else "",
+        ),
+        services.deps,
     )
+    if isinstance(placed, Refused):
+        await _tell_end(replace(request, progress_ts=posted.ts if posted else ""), placed, thread, services)
+        return
+    asked = placed
 
     async def run() -> None:
-        await run_create(placed, services, thread)
+        await run_create(asked, services, thread)
 
     async def tell(why: NotDone) -> None:
-        await _tell_end(placed, why, thread, services)
+        await _tell_end(asked, why, thread, services)
 
     services.jobs.start(Job(name=f"create {request.request_id}", run=run, tell=tell), Lane.LONG)
 
@@ -121,6 +128,7 @@ async def run_create(
 
 async def _tell_end(request: CreateRequest, why: NotDone, talk: Conversation, services: Services) -> None:
     """A create that never ran, or whose telling broke: no spinner may stay."""
+    await give_up(request, why, services.deps)
     line = "not started" if isinstance(why, Refused) else "broken off"
     ended = Progress(request_id=request.request_id, home=request.home).closed(line, well=False)
     await _say_failed(request, why, talk, services, {request.progress_ts: progress_message(ended)})

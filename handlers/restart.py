@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 
 from bot.domain.actors import Action
-from bot.usecases.recovery import Interrupted
+from bot.usecases.recovery import Interrupted, record_interrupted
 from handlers.conversation import Conversation
 from handlers.render.interrupted import (
     interrupted_announcement,
@@ -16,12 +16,17 @@ from handlers.services import Services
 
 logger = logging.getLogger(__name__)
 
+TOLD = frozenset({Action.CREATE, Action.STOP})
+"""Actions with a thread that waits for the truth; others are set right in the log alone."""
+
 
 async def announce_interrupted(found: Sequence[Interrupted], services: Services) -> None:
-    """Tell each thread; one that cannot be told does not keep the others from being told."""
+    """Tell each thread, then record that it was told; one that fails does not keep the others waiting."""
     for one in found:
         try:
-            await _announce(one, services)
+            if one.action in TOLD and services.once.first(f"interrupted:{one.request_id}"):
+                await _announce(one, services)
+            await record_interrupted(one, services.deps)
         except Exception:
             logger.exception("the interruption of request %s could not be told", one.request_id)
 

@@ -1,8 +1,12 @@
 """The stop command and its card: ask with everything on the table, act once, answer every press."""
 
-from bot.domain.outcome import Done, NotDone, Refused
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.ports import Message
-from bot.usecases.lifecycle import StopRequest, ask_stop, dismiss_stop, stop
+from bot.usecases.lifecycle import Stopped, StopRequest, ask_stop, dismiss_stop, stop
 from handlers.conversation import answer_press, open_thread, thread_of
 from handlers.grammar import Command
 from handlers.jobs import Job, Lane
@@ -16,9 +20,12 @@ from handlers.render.stop import (
     not_asked,
     stop_card,
     stopped_message,
-    stopping,
+    working,
 )
 from handlers.services import Services
+
+PATIENCE = 2.0
+"""Seconds without a word after a press."""
 
 
 async def ask(call: SlashCall, command: Command, services: Services) -> None:
@@ -61,8 +68,7 @@ async def ask_from_button(sandbox_id: str, press: ButtonPress, services: Service
 
 
 async def confirm(request_id: str, press: ButtonPress, services: Services) -> None:
-    """The press that counts. The work may take a while, so its person is told first."""
-    await answer_press(press, stopping(press.actor.id), services)
+    """The press that counts. Its person is answered: at once with a refusal, else with how it ended."""
 
     async def run() -> None:
         await _stop(request_id, press, services)
@@ -86,7 +92,7 @@ async def dismiss(request_id: str, press: ButtonPress, services: Services) -> No
 
 
 async def _stop(request_id: str, press: ButtonPress, services: Services) -> None:
-    outcome = await stop(request_id, press.actor, services.deps)
+    outcome = await _patiently(stop(request_id, press.actor, services.deps), press, services)
     thread = thread_of(press, services)
     if isinstance(outcome, Done):
         await thread.edit(press.message_ts, _settled(press, services, gone=True))
@@ -99,6 +105,20 @@ async def _stop(request_id: str, press: ButtonPress, services: Services) -> None
         return
     await thread.edit(press.message_ts, _settled(press, services, gone=False))
     await thread.say(failure_message(clean, request_id=request_id))
+
+
+async def _patiently(
+    work: Coroutine[Any, Any, Outcome[Stopped]], press: ButtonPress, services: Services
+) -> Outcome[Stopped]:
+    """The outcome; whoever waits longer than a moment is told that it goes on."""
+    job = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({job}, timeout=PATIENCE)
+        if not done:
+            await answer_press(press, working(press.actor.id), services)
+        return await job
+    finally:
+        job.cancel()
 
 
 def _settled(press: ButtonPress, services: Services, *, gone: bool) -> Message:

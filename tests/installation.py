@@ -95,6 +95,7 @@ def install(
         ids=FixedIds(),
         redactor=Redactor(),
         roster=Roster(grants, clock, nobody),
+        process="p-1",
         rules=Rules(nodes=nodes, limits=limits or Limits(), deadlines=Deadlines(adopt=5, data_plane=10)),
     )
     return Installation(

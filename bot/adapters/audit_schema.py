@@ -15,7 +15,7 @@ from sqlmodel import Field, SQLModel
 
 from bot.domain.audit import AuditUnavailableError
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The newest migration; a database that says so is opened without importing Alembic."""
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
@@ -55,6 +55,20 @@ class AuditRecord(SQLModel, table=True):
             unique=True,
             sqlite_where=sa.text("phase = 'vote'"),
             postgresql_where=sa.text("phase = 'vote'"),
+        ),
+        sa.Index(
+            "audit_sandbox",
+            "sandbox",
+            sqlite_where=sa.text("sandbox <> ''"),
+            postgresql_where=sa.text("sandbox <> ''"),
+        ),
+        sa.Index(
+            "audit_created",
+            "home",
+            "sandbox",
+            "seq",
+            sqlite_where=sa.text("action = 'create' AND sandbox <> ''"),
+            postgresql_where=sa.text("action = 'create' AND sandbox <> ''"),
         ),
     )
 

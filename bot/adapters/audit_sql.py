@@ -1,7 +1,7 @@
 """The audit log in a SQL database: SQLite for one bot, PostgreSQL for several replicas."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from bot.adapters.audit_append import NewRow
+from bot.adapters.audit_created import made_by, made_on, rows_by_sandbox
 from bot.adapters.audit_schema import TABLE, engine_for, parsed, plain_reason, require_schema, sqlite_file
 from bot.adapters.audit_writer import AuditWriter
 from bot.domain.audit import (
@@ -102,6 +103,14 @@ class SqlAuditLog:
         query = sa.select(TABLE).where(TABLE.c.phase == "intent", ~outcome).order_by(TABLE.c.seq)
         return await self._rows(query)
 
+    async def created(self, sandbox_ids: Collection[str]) -> dict[str, AuditRow]:
+        """The last intent of the request that made each; sandboxes that no create has made are left out."""
+        return await self._by_sandbox(made_by(sandbox_ids)) if sandbox_ids else {}
+
+    async def created_on(self, home: str) -> dict[str, AuditRow]:
+        """The same for the sandboxes of a home of which no row tells the end."""
+        return await self._by_sandbox(made_on(home))
+
     async def recent(
         self,
         *,
@@ -168,6 +177,12 @@ class SqlAuditLog:
         if self._writer is None:
             raise AuditUnavailableError("the audit log was opened for reading only")
         return self._writer
+
+    async def _by_sandbox(self, query: sa.Select[Any]) -> dict[str, AuditRow]:
+        def fetch(connection: Connection) -> dict[str, AuditRow]:
+            return rows_by_sandbox([dict(row) for row in connection.execute(query).mappings()])
+
+        return await self._read(fetch)
 
     async def _rows(self, query: sa.Select[Any]) -> list[AuditRow]:
         def fetch(connection: Connection) -> list[AuditRow]:

@@ -26,6 +26,15 @@ RESULTS: Final = frozenset(get_args(Result))
 GENESIS: Final = "0" * 64
 """The ``prev_hash`` of row 1."""
 
+CREATE: Final = "create"
+"""The action of the rows that tell how a sandbox was made."""
+
+SANDBOX_GONE: Final = "sandbox-gone"
+"""The code of a ``system`` row: the sandbox that it names was found to be gone, whoever ended it."""
+
+ENDINGS: Final = frozenset({"stopped", SANDBOX_GONE})
+"""Codes of outcomes and ``system`` rows after which the sandbox that they name is no more."""
+
 COLUMNS: Final = (
     "seq", "at", "request_id", "phase", "actor", "actor_kind", "channel", "thread_ts", "action", "home",
     "workspace", "sandbox", "node", "result", "code", "reason", "details", "prev_hash", "hash",

@@ -88,12 +88,12 @@ def create_unknown(error: CubeError) -> Unknown:
     )
 
 
-def cancelled(after: Step, sandbox_id: str) -> Failed:
+def cancelled(after: Step | None, sandbox_id: str) -> Failed:
     """A person pressed Cancel."""
     finish = "Press Continue to finish it, or Stop to remove it."
     return Failed(
         code="cancelled",
-        what=f"Cancelled after step {after.value}.",
+        what=f"Cancelled after step {after.value}." if after else "Cancelled before its first step.",
         safe=kept(sandbox_id),
         todo=finish if sandbox_id else "Press Continue when you want it after all.",
         offers=offers(sandbox_id),

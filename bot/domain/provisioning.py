@@ -30,6 +30,8 @@ class CreateRequest:
     """The interrupted request that this one finishes."""
     for_owner: str = ""
     """Whose sandbox it becomes, when an approver continues somebody else's request."""
+    asked: bool = False
+    """It is in the audit log already, as asked for and not yet admitted."""
     env_names: tuple[str, ...] = ()
     """Names of overrides whose values this process never saw, because it was restarted."""
 

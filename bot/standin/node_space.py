@@ -91,10 +91,12 @@ class NodeSpace:
     """The mount namespace of one node.
 
     ``shared`` is the directory that is ``/data/shared`` inside; it is made when it does not exist.
+    ``host_ip`` is the node's other name, as Cube knows it; nothing listens there.
     """
 
-    def __init__(self, node_id: str, shared: Path) -> None:
+    def __init__(self, node_id: str, shared: Path, host_ip: str = "") -> None:
         self.node_id = node_id
+        self.host_ip = host_ip
         self.shared = shared
         self._holder: asyncio.subprocess.Process | None = None
         self._root = shared.with_name(f"{node_id}.view")

@@ -157,8 +157,9 @@ async def _start(
     await asyncio.to_thread(_prepare_templates, templates_dir, templates)
     spaces: list[NodeSpace] = []
     servers: list[NodeServer] = []
-    for node_id in (f"node-{chr(ord('a') + number)}" for number in range(nodes)):
-        space = NodeSpace(node_id, state / "nodes" / node_id / "shared")
+    for number in range(nodes):
+        node_id = f"node-{chr(ord('a') + number)}"
+        space = NodeSpace(node_id, state / "nodes" / node_id / "shared", f"10.0.0.{number + 1}")
         started.push_async_callback(space.stop)
         await space.start()
         await asyncio.to_thread(seed_default_home, space.shared)

@@ -15,6 +15,7 @@ from bot.domain.rules import NodeRules
 from bot.domain.sandbox import Places, SandboxView, TemplateView
 from bot.ports import Lock
 from bot.usecases.deps import Deps
+from bot.usecases.journal import admitted
 from bot.usecases.occupancy import Occupancy, look
 
 NOTHING_CHANGED = "Nothing was changed."
@@ -93,7 +94,7 @@ async def _decide(request: CreateRequest, deps: Deps, lock: Lock, turn: AsyncExi
         return node
     if existing is None:
         await turn.enter_async_context(deps.locks.hold("admission"))
-        coming = {row.request_id: row for row in [*intents, *await _intents_since(began, deps)]}
+        coming = {row.request_id: row for row in admitted([*intents, *await _intents_since(began, deps)])}
         over = _over_quota(request, deps, occupancy, [coming[r] for r in coming if r not in chain])
         if over:
             return over
@@ -110,8 +111,7 @@ async def _decide(request: CreateRequest, deps: Deps, lock: Lock, turn: AsyncExi
 
 async def _intents_since(began: datetime, deps: Deps) -> list[AuditRow]:
     """What was begun while we looked at Cube, ended or not: its sandbox may be missing in what we saw."""
-    rows = [*await deps.log.recent(since=began, limit=1000), *await deps.log.open_intents()]
-    return [row for row in rows if row.phase == "intent"]
+    return [*await deps.log.recent(since=began, limit=1000), *await deps.log.open_intents()]
 
 
 async def _chain(request: CreateRequest, deps: Deps) -> frozenset[str]:
@@ -130,7 +130,7 @@ def _refuse(code: str, what: str, todo: str) -> Refused:
 
 
 async def _busy(request: CreateRequest, deps: Deps) -> Refused:
-    running = await _jobs_on(request.home, deps)
+    running = await _jobs_on(request, deps)
     who = f" for <@{running[-1].actor}>" if running else ""
     return Refused(
         code="home-busy",
@@ -141,10 +141,10 @@ async def _busy(request: CreateRequest, deps: Deps) -> Refused:
     )
 
 
-async def _jobs_on(home: str, deps: Deps) -> list[AuditRow]:
+async def _jobs_on(request: CreateRequest, deps: Deps) -> list[AuditRow]:
     """The open intents on a home. A job that took its lock this moment writes its intent in the next."""
     for _ in range(20):
-        running = [row for row in await deps.log.open_intents() if row.home == home]
+        running = [row for row in admitted(await deps.log.open_intents()) if row.home == request.home]
         if running:
             return running
         await deps.clock.sleep(0.05)

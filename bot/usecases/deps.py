@@ -1,7 +1,7 @@
 """What every use case is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.domain.rules import Rules
 from bot.ports import AuditLog, Clock, Cube, Guest, Ids, Locks, Node, Redactor, Studio
@@ -23,3 +23,7 @@ class Deps:
     redactor: Redactor
     roster: Roster
     rules: Rules
+    process: str = ""
+    """Names this process; it holds the lock ``process:NAME`` as long as it lives."""
+    running: set[str] = field(default_factory=set)
+    """Requests that this process has taken on and not ended."""

@@ -9,6 +9,9 @@ from bot.domain.audit import AuditEvent, AuditRow, Phase, Result
 from bot.domain.outcome import Done, Failed, Outcome, Refused
 from bot.ports import AuditLog
 
+ASKED = "asked"
+"""The code of an intent that was taken on and not yet admitted. It counts towards no quota."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
@@ -93,6 +96,11 @@ class Journal:
             reason=reason,
             details=details or {},
         )
+
+
+def admitted(rows: Sequence[AuditRow]) -> list[AuditRow]:
+    """The intents among ``rows`` that a check has let through."""
+    return [row for row in rows if row.phase == "intent" and row.code != ASKED]
 
 
 def last_sandbox(rows: Sequence[AuditRow]) -> str:

@@ -7,6 +7,7 @@ does is in ``provision_steps``.
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from bot.domain import endings
 from bot.domain.actors import Action, Actor, decide
@@ -23,25 +24,56 @@ from bot.domain.provisioning import (
     StepState,
 )
 from bot.usecases.deps import Deps
-from bot.usecases.journal import Journal
-from bot.usecases.provision_steps import Provisioning, StepEnded
+from bot.usecases.journal import ASKED, Journal
+from bot.usecases.provision_steps import Provisioning, StepEnded, journal_of, particulars
 
 log = logging.getLogger(__name__)
 
 CANCEL_CODE = "cancel-requested"
 
 
+async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
+    """Take a request on: from now on a crash cannot make it disappear, and it can be cancelled.
+
+    Every request that was asked for ends in ``provision`` or ``give_up``.
+    """
+    details = particulars(request, deps.process)
+    try:
+        await journal_of(request, deps).write("intent", code=ASKED, node=request.node, details=details)
+    except AuditUnavailableError:
+        return endings.unrecorded()
+    deps.running.add(request.request_id)
+    return replace(request, asked=True)
+
+
+async def give_up(request: CreateRequest, outcome: Refused | Failed | Unknown, deps: Deps) -> None:
+    """End a request that was asked for and never ran, or whose telling broke."""
+    deps.running.discard(request.request_id)
+    try:
+        rows = await deps.log.of_request(request.request_id)
+        if rows and rows[-1].phase != "outcome":
+            await journal_of(request, deps).close(outcome, node=request.node)
+    except AuditUnavailableError:
+        log.exception("the end of %s could not be written to the audit log", request.request_id)
+
+
 async def provision(request: CreateRequest, deps: Deps) -> AsyncGenerator[StepEvent | Finished, None]:
     """Run all steps. The last event is ``Finished``; nothing is raised but cancellation of the task."""
     job = Provisioning(request, deps)
+    deps.running.add(request.request_id)
     try:
         async with aclosing(_steps(job)) as events:
             async for event in events:
                 if isinstance(event, Finished):
-                    await job.release()  # before the last event: its reader may never ask for another
+                    await _release(job)  # before the last event: its reader may never ask for another
                 yield event
     finally:
-        await job.release()
+        await _release(job)
+
+
+async def _release(job: Provisioning) -> None:
+    job.deps.running.discard(job.request.request_id)
+    await job.release()
 
 
 async def cancel(request_id: str, actor: Actor, deps: Deps) -> Outcome[str]:
@@ -87,36 +119,27 @@ def _no_cancel(rows: Sequence[AuditRow], actor: Actor, deps: Deps) -> Refused | 
 
 
 async def _steps(job: Provisioning) -> AsyncGenerator[StepEvent | Finished, None]:
+    request, known = job.request, job.request.asked
     for step, work in job.plan():
         yield StepEvent(step, StepState.RUNNING)
         began = job.deps.clock.monotonic()
         try:
-            if step > Step.RECORD and await _cancelled(job):
-                raise StepEnded(endings.cancelled(Step(step - 1), job.sandbox_id))  # noqa: TRY301 - one way out of a step
+            known = job.recorded or request.asked
+            if known and await _cancelled(job):
+                after = Step(step - 1) if step > Step.CHECK else None
+                raise StepEnded(endings.cancelled(after, job.sandbox_id))  # noqa: TRY301 - one way out of a step
             note = await work()
         except Exception as error:  # noqa: BLE001 - whatever happens, the person is told and the log has an end
             seconds = job.deps.clock.monotonic() - began
-            offered_again = await _keep_continuable(job)
             outcome = _outcome_of(error, job, step)
-            if offered_again:
+            if request.continues and not job.recorded:
                 outcome = endings.as_before(outcome)
             yield StepEvent(step, StepState.FAILED, outcome.what, seconds)
-            yield Finished(await _close(job, outcome) if job.recorded else outcome)
+            yield Finished(await _close(job, outcome) if known else outcome)
             return
         seconds = job.durations[step] = job.deps.clock.monotonic() - began
         yield StepEvent(step, StepState.DONE, note, seconds)
     yield Finished(await _close(job, Done("provisioned", job.result())))
-
-
-async def _keep_continuable(job: Provisioning) -> bool:
-    """The press of Continue has used the old request up; one that got no further must be offered again."""
-    if job.recorded or not job.request.continues:
-        return False
-    try:
-        await job.record()
-    except AuditUnavailableError:
-        log.exception("request %s could not be kept to be continued", job.request.request_id)
-    return job.recorded
 
 
 async def _cancelled(job: Provisioning) -> bool:

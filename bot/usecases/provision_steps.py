@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from typing import Any
 
 from bot.domain import endings
 from bot.domain.actors import Action
@@ -43,6 +44,28 @@ SETTLE_SECONDS = 20.0
 Work = Callable[[], Awaitable[str]]
 
 
+def journal_of(request: CreateRequest, deps: Deps) -> Journal:
+    """The audit rows of a create."""
+    return Journal(
+        log=deps.log, request_id=request.request_id, action=Action.CREATE, actor=request.actor,
+        channel=request.channel, thread_ts=request.thread_ts, home=request.home, workspace=request.workspace,
+    )  # fmt: skip
+
+
+def particulars(request: CreateRequest, process: str) -> dict[str, Any]:
+    """What its intent keeps, so that it can be continued by somebody who never saw it. No value of env=."""
+    return {
+        "owner": request.owner,
+        "template": request.template,
+        "timeout": request.timeout,
+        "profile": request.profile,
+        "env_names": sorted({*request.env, *request.env_names}),
+        "progress_ts": request.progress_ts,
+        "continues": request.continues,
+        "process": process,
+    }
+
+
 class StepEnded(Exception):  # noqa: N818 - it ends a step with an outcome; it is not always an error
     """A step decided how the whole job ends."""
 
@@ -61,11 +84,7 @@ class Provisioning:
         """True once the intent is in the audit log."""
         self.sandbox_id = ""
         self.durations: dict[Step, float] = {}
-        self.journal = Journal(
-            log=deps.log, request_id=request.request_id, action=Action.CREATE, actor=request.actor,
-            channel=request.channel, thread_ts=request.thread_ts, home=request.home,
-            workspace=request.workspace,
-        )  # fmt: skip
+        self.journal = journal_of(request, deps)
         self._lock: Lock | None = None
         self._admission = AsyncExitStack()
         self._chain: frozenset[str] = frozenset({request.request_id})
@@ -144,15 +163,7 @@ class Provisioning:
             "intent",
             node=self.node_id or request.node,
             sandbox=self.sandbox_id,
-            details={
-                "owner": request.owner,
-                "template": request.template,
-                "timeout": request.timeout,
-                "profile": request.profile,
-                "env_names": sorted({*request.env, *request.env_names}),
-                "progress_ts": request.progress_ts,
-                "continues": request.continues,
-            },
+            details=particulars(request, self.deps.process),
         )
         self.recorded = True
         await self._admission.aclose()

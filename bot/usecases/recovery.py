@@ -10,13 +10,11 @@ from bot.domain.outcome import Done, Offer, Outcome, Refused, Unknown
 from bot.domain.provisioning import CreateRequest, Step
 from bot.domain.sandbox import REQUEST_KEY
 from bot.usecases.deps import Deps
-from bot.usecases.journal import Journal, claimed_by, last_sandbox
+from bot.usecases.journal import Journal, admitted, claimed_by, last_sandbox
 from bot.usecases.lifecycle import already_decided
 from bot.usecases.occupancy import confirmed
+from bot.usecases.provision import ask
 from bot.usecases.targets import NOTHING_CHANGED
-
-TOLD = frozenset({Action.CREATE, Action.STOP})
-"""Actions with a thread that waits for the truth; others are set right in the log alone."""
 
 BOT = Actor("hermes-bot", ActorKind.BOT)
 
@@ -33,30 +31,48 @@ class Interrupted:
     channel: str
     thread_ts: str
     progress_ts: str
-    after: Step
-    """The last step that was completed."""
+    after: Step | None
+    """The last step that was completed; None = it was only asked for."""
     sandbox_id: str | None
     sandbox_known: bool
     """False when Cube could not be asked, so that ``sandbox_id`` says nothing."""
+    restarted: bool = True
+    """The process that did it is gone; otherwise it lives, and lost the job."""
+    node: str = ""
+    recorded_sandbox: str = ""
+    """The sandbox that the log names, whether or not it exists now."""
 
 
 async def find_interrupted(deps: Deps) -> list[Interrupted]:
-    """Reconcile open intents with live Cube and record each; a job that a living process holds is left."""
-    found: list[Interrupted] = []
-    for intent in await deps.log.open_intents():
-        lock = await deps.locks.try_hold(f"home:{intent.home}")
-        if lock is None:
-            continue
-        try:
-            rows = await deps.log.of_request(intent.request_id)
-            if rows[-1].phase == "outcome":
-                continue
-            interrupted = await _reconcile(intent, rows, deps)
-            if interrupted.action in TOLD:
-                found.append(interrupted)
-        finally:
-            await lock.release()
-    return found
+    """Requests that nobody works on any more, held against live Cube. Changes nothing.
+
+    Tell their threads first, then ``record_interrupted``: a crash in between tells twice, never not at all.
+    """
+    latest = {intent.request_id: intent for intent in await deps.log.open_intents()}
+    return [await _look(intent, deps) for intent in latest.values() if not await _alive(intent, deps)]
+
+
+async def record_interrupted(found: Interrupted, deps: Deps) -> None:
+    """Write how it ended, as far as anybody can know."""
+    journal = Journal(
+        log=deps.log, request_id=found.request_id, action=found.action, actor=BOT, channel=found.channel,
+        thread_ts=found.thread_ts, home=found.home, workspace=found.workspace,
+    )  # fmt: skip
+    if found.action is Action.STOP and found.sandbox_known and found.sandbox_id is None:
+        await journal.close(Done("stopped", None), sandbox=found.recorded_sandbox, node=found.node)
+        return
+    came = f"after step {found.after.value}" if found.after else "before its first step"
+    await journal.close(
+        Unknown(
+            code="interrupted",
+            what=f"The {found.action} broke off {came}.",
+            safe="The home and workspace are safe on the node.",
+            todo="The thread offers what to do.",
+            offers=(Offer.CONTINUE, Offer.STOP),
+        ),
+        sandbox=found.sandbox_id or "",
+        node=found.node,
+    )
 
 
 async def continue_request(request_id: str, actor: Actor, deps: Deps) -> Outcome[CreateRequest]:
@@ -80,7 +96,7 @@ async def continue_request(request_id: str, actor: Actor, deps: Deps) -> Outcome
                 safe=NOTHING_CHANGED,
                 todo="Ask the owner or an approver to continue.",
             )
-        refusal = _not_continuable(rows)
+        refusal = await _not_continuable(rows, deps)
         if refusal:
             return refusal
         journal = Journal(
@@ -95,18 +111,32 @@ async def continue_request(request_id: str, actor: Actor, deps: Deps) -> Outcome
             safe=NOTHING_CHANGED,
             todo="An administrator looks at the bot's database; `hermes-bot audit verify` helps.",
         )  # fmt: skip
-    return Done("continued", _request(intent, actor, deps.ids.request_id()))
+    asked = await ask(_request(intent, actor, deps.ids.request_id()), deps)
+    return asked if isinstance(asked, Refused) else Done("continued", asked)
 
 
-async def _reconcile(intent: AuditRow, rows: Sequence[AuditRow], deps: Deps) -> Interrupted:
+async def _alive(intent: AuditRow, deps: Deps) -> bool:
+    """Whether some process still works on it. A dead process holds no lock."""
+    process = str(intent.details.get("process") or "")
+    if process and process == deps.process:
+        return intent.request_id in deps.running
+    lock = await deps.locks.try_hold(f"process:{process}" if process else f"home:{intent.home}")
+    if lock is None:
+        return True
+    await lock.release()
+    return False
+
+
+async def _look(intent: AuditRow, deps: Deps) -> Interrupted:
+    rows = await deps.log.of_request(intent.request_id)
     sandbox_id: str | None = None
     known = True
     try:
         sandbox_id = await _sandbox(intent, rows, deps)
     except CubeError:
         known = False
-    after = _last_step(rows)
-    interrupted = Interrupted(
+    places = [str(row.details.get("progress_ts") or "") for row in rows if row.phase == "intent"]
+    return Interrupted(
         request_id=intent.request_id,
         action=Action(intent.action),
         owner=_owner(intent),
@@ -114,30 +144,14 @@ async def _reconcile(intent: AuditRow, rows: Sequence[AuditRow], deps: Deps) -> 
         workspace=intent.workspace,
         channel=intent.channel,
         thread_ts=intent.thread_ts,
-        progress_ts=str(intent.details.get("progress_ts") or ""),
-        after=after,
+        progress_ts=next((ts for ts in reversed(places) if ts), ""),
+        after=_last_step(rows),
         sandbox_id=sandbox_id,
         sandbox_known=known,
-    )
-    journal = Journal(
-        log=deps.log, request_id=intent.request_id, action=Action(intent.action), actor=BOT,
-        channel=intent.channel, thread_ts=intent.thread_ts, home=intent.home, workspace=intent.workspace,
-    )  # fmt: skip
-    if interrupted.action is Action.STOP and known and sandbox_id is None:
-        await journal.close(Done("stopped", None), sandbox=last_sandbox(rows), node=intent.node)
-        return interrupted
-    await journal.close(
-        Unknown(
-            code="interrupted",
-            what=f"The bot was restarted after step {after.value} of {intent.action}.",
-            safe="The home and workspace are safe on the node.",
-            todo="The thread offers what to do.",
-            offers=(Offer.CONTINUE, Offer.STOP),
-        ),
-        sandbox=sandbox_id or "",
+        restarted=intent.details.get("process") != deps.process,
         node=intent.node,
+        recorded_sandbox=last_sandbox(rows),
     )
-    return interrupted
 
 
 async def _sandbox(intent: AuditRow, rows: Sequence[AuditRow], deps: Deps) -> str | None:
@@ -149,26 +163,29 @@ async def _sandbox(intent: AuditRow, rows: Sequence[AuditRow], deps: Deps) -> st
     return made[0].sandbox_id if made else None
 
 
-def _last_step(rows: Sequence[AuditRow]) -> Step:
+def _last_step(rows: Sequence[AuditRow]) -> Step | None:
     done = [
         int(row.code.removeprefix("step-"))
         for row in rows
         if row.phase == "step" and row.code.startswith("step-")
     ]
-    return Step(max(done, default=Step.RECORD))
+    if done:
+        return Step(max(done))
+    return Step.RECORD if admitted(rows) else None
 
 
-def _not_continuable(rows: Sequence[AuditRow]) -> Refused | None:
+async def _not_continuable(rows: Sequence[AuditRow], deps: Deps) -> Refused | None:
     claim = claimed_by(rows)
     if claim:
         return already_decided(claim)
     last = rows[-1]
-    if last.phase != "outcome":
+    intents = [row for row in rows if row.phase == "intent"]
+    if last.phase != "outcome" and await _alive(intents[-1], deps):
         return Refused(
             code="still-running", what="This request is still on its way.", safe=NOTHING_CHANGED,
             todo="Follow its thread; it ends with what exists.",
         )  # fmt: skip
-    if last.result == "ok":
+    if last.phase == "outcome" and last.result == "ok":
         return Refused(
             code="already-ended", what="This request has already been finished.", safe=NOTHING_CHANGED,
             todo="The thread says how it ended.",

@@ -13,7 +13,9 @@ def interrupted_line(found: Interrupted) -> str:
     """One plain line for a headline: how far it came."""
     if found.action is Action.STOP:
         return "interrupted while stopping"
-    return f"interrupted after step {found.after.value}"
+    return (
+        f"interrupted after step {found.after.value}" if found.after else "interrupted before its first step"
+    )
 
 
 def interrupted_message(found: Interrupted) -> Message:
@@ -34,18 +36,21 @@ def interrupted_message(found: Interrupted) -> Message:
 
 def interrupted_announcement(found: Interrupted) -> Message:
     """The first message of the thread of a create."""
+    why = ", because the bot was restarted" if found.restarted else ""
     text = (
-        f":warning: The Studio for home {bold(found.home)}: {interrupted_line(found)}, because the bot was"
-        f" restarted. {person(found.owner)}, the thread says how to go on."
+        f":warning: The Studio for home {bold(found.home)}: {interrupted_line(found)}{why}."
+        f" {person(found.owner)}, the thread says how to go on."
     )
     return limits.message(text, [blocks.section(text)])
 
 
 def _happened(found: Interrupted) -> str:
+    why = ", because the bot was restarted" if found.restarted else ""
     if found.action is Action.STOP:
-        return "Interrupted while stopping, because the bot was restarted."
-    step = f"step {found.after.value} ({STEP_TITLES[found.after]})"
-    return f"Interrupted after {step}, because the bot was restarted."
+        return f"Interrupted while stopping{why}."
+    if found.after is None:
+        return f"Interrupted before its first step{why}."
+    return f"Interrupted after step {found.after.value} ({STEP_TITLES[found.after]}){why}."
 
 
 def _exists(found: Interrupted) -> str:
@@ -53,7 +58,7 @@ def _exists(found: Interrupted) -> str:
         return "Cube does not answer just now, so I cannot tell whether a sandbox exists."
     if found.sandbox_id:
         return f"Sandbox {code(found.sandbox_id)} exists."
-    made = found.action is Action.STOP or found.after >= Step.CREATE
+    made = found.action is Action.STOP or (found.after or 0) >= Step.CREATE
     return "The sandbox is gone." if made else "No sandbox was made."
 
 

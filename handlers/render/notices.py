@@ -12,6 +12,7 @@ _WHY = {
     "not_in_channel": "I am not a member of this channel",
     "channel_not_found": "I am not a member of this conversation",
     "is_archived": "This channel is archived",
+    "post-unknown": "Slack did not confirm my first message here, and I never post twice",
 }
 
 
@@ -25,7 +26,7 @@ def moved(reason: str, bot_user_id: str) -> Message:
     why = _WHY.get(reason, f"Slack does not let me post here ({code(reason)})")
     invite = (
         ""
-        if reason == "is_archived"
+        if reason in {"is_archived", "post-unknown"}
         else f" To have it here next time, type {code('/invite')} {person(bot_user_id)}."
     )
     return notice(f"{why}, so my answer is in your direct messages with me.{invite}")

@@ -58,10 +58,11 @@ class Progress:
         return max(self.steps, default=None)
 
 
-def interrupted_progress(request_id: str, home: str, after: Step, line: str) -> Progress:
+def interrupted_progress(request_id: str, home: str, after: Step | None, line: str) -> Progress:
     """What an old progress message becomes after a restart: true, and still."""
-    steps = {step: StepEvent(step, StepState.DONE) for step in Step if step <= after}
-    stuck = next((step for step in Step if step > after), None)
+    done = after.value if after else 0
+    steps = {step: StepEvent(step, StepState.DONE) for step in Step if step <= done}
+    stuck = next((step for step in Step if step > done), None)
     if stuck is not None:
         steps[stuck] = StepEvent(stuck, StepState.FAILED, "interrupted")
     return Progress(request_id=request_id, home=home, steps=steps, ended=line)
@@ -90,8 +91,7 @@ def _headline(progress: Progress) -> str:
 
 
 def _foot(progress: Progress) -> list[Block]:
-    if progress.ended or progress.waiting:
-        # Before it has begun there is nothing in the audit log that could be cancelled.
+    if progress.ended:
         return []
     return [blocks.actions(blocks.button("Cancel", Press.CREATE_CANCEL, progress.request_id))]
 

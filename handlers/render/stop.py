@@ -56,9 +56,9 @@ def stop_card(plan: StopPlan, actor_id: str) -> Message:
     )
 
 
-def stopping(actor_id: str) -> Message:
-    """Said at once to the person who pressed."""
-    return limits.message(f"{person(actor_id)}, I am stopping it now. The thread will say when it is gone.")
+def working(actor_id: str) -> Message:
+    """Said to the person who pressed, when it takes longer than a moment."""
+    return limits.message(f"{person(actor_id)}, I am at it. The thread will say how it ends.")
 
 
 def decided_stop(actor_id: str, at: datetime, *, gone: bool) -> str:

@@ -1,10 +1,12 @@
 """An audit log in memory, held to the same contract as the real one."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from bot.domain.audit import (
+    CREATE,
+    ENDINGS,
     AuditEvent,
     AuditRow,
     AuditUnavailableError,
@@ -42,6 +44,8 @@ class MemoryAuditLog:
         redactor: Redactor | None = None,
     ) -> None:
         self.broken = ""
+        self.reads: list[str] = []
+        """Reads of what is known of sandboxes, by the name of their method."""
         self._now = now
         self._redactor = redactor or Unredacted()
         self._rows: list[Columns] = []
@@ -73,6 +77,27 @@ class MemoryAuditLog:
             elif row["phase"] == "intent" and row["request_id"] not in ended:
                 found.append(row_of(row))
         return found[::-1]
+
+    async def created(self, sandbox_ids: Collection[str]) -> dict[str, AuditRow]:
+        self.reads.append("created")
+        return {
+            sandbox: self._intent_behind(row)
+            for sandbox, row in self._makers().items()
+            if sandbox in sandbox_ids
+        }
+
+    async def created_on(self, home: str) -> dict[str, AuditRow]:
+        self.reads.append("created_on")
+        ended = {
+            row["sandbox"]
+            for row in self._rows
+            if row["phase"] in {"outcome", "system"} and row["code"] in ENDINGS
+        }
+        return {
+            sandbox: self._intent_behind(row)
+            for sandbox, row in self._makers().items()
+            if row["home"] == home and sandbox not in ended
+        }
 
     async def recent(
         self,
@@ -121,6 +146,19 @@ class MemoryAuditLog:
     def _add_once(self, event: AuditEvent, same: dict[str, str]) -> AuditRow | None:
         taken = any(all(row[name] == value for name, value in same.items()) for row in self._rows)
         return None if taken and not self.broken else self._add(event)
+
+    def _makers(self) -> dict[str, Columns]:
+        """The first row of a create that names each sandbox."""
+        makers: dict[str, Columns] = {}
+        for row in self._rows:
+            if row["action"] == CREATE and row["sandbox"]:
+                makers.setdefault(str(row["sandbox"]), row)
+        return makers
+
+    def _intent_behind(self, maker: Columns) -> AuditRow:
+        of_it = [row for row in self._rows if row["request_id"] == maker["request_id"]]
+        intents = [row for row in of_it if row["phase"] == "intent" and row["action"] == CREATE]
+        return row_of((intents or [maker])[-1])
 
     def _head(self) -> ChainHead:
         return (

@@ -120,7 +120,10 @@ async def running(
     if not templates.exists():
         make_template(templates, **(template or {}))
     clock, faults = StandInClock(state / "clock"), Faults()
-    spaces = [NodeSpace(name, state / ("shared" if at == 0 else name)) for at, name in enumerate(nodes)]
+    spaces = [
+        NodeSpace(name, state / ("shared" if at == 0 else name), f"10.0.0.{at + 1}")
+        for at, name in enumerate(nodes)
+    ]
     cube = CubeStandIn(
         state=state,
         platform=platform,

@@ -12,8 +12,8 @@ from bot.domain.rules import Limits
 from bot.domain.sandbox import HOME_KEY, SandboxState
 from bot.ports import CommandResult
 from bot.usecases.default_home import COPY, make_default_home
-from bot.usecases.provision import cancel
-from bot.usecases.recovery import continue_request, find_interrupted
+from bot.usecases.provision import ask, cancel, give_up
+from bot.usecases.recovery import continue_request, find_interrupted, record_interrupted
 
 
 @pytest.fixture
@@ -302,6 +302,7 @@ async def test_a_crash_is_found_at_the_next_start_with_its_sandbox(world: Instal
     assert found.after is Step.MOUNTS
     assert found.sandbox_id in world.cube.sandboxes
     assert (found.channel, found.thread_ts) == ("C1", "1.0")
+    await record_interrupted(found, world.deps)
     assert await find_interrupted(world.deps) == []
 
 
@@ -364,3 +365,88 @@ async def test_a_default_home_in_the_making_is_not_called_interrupted(world: Ins
     await make_default_home("hermes-studio", "node-1", ADMIN, world.deps)
 
     assert seen == [1, 1]
+
+
+async def test_a_crash_before_the_first_step_is_found_and_can_be_continued(world: Installation) -> None:
+    request = CreateRequest(
+        request_id="r-asked", actor=OPERATOR, home="alpha", workspace="alpha", channel="C1", thread_ts="1.0",
+        progress_ts="2.0", env={"A": "1"},
+    )  # fmt: skip
+    await ask(request, world.deps)
+    restarted = replace(world.deps, process="p-2", running=set())
+
+    (found,) = await find_interrupted(restarted)
+
+    assert (found.after, found.progress_ts, found.sandbox_id) == (None, "2.0", None)
+    await record_interrupted(found, restarted)
+    continued = await continue_request("r-asked", OPERATOR, restarted)
+    assert continued.value.env_names == ("A",)
+
+
+async def test_a_request_that_waits_in_a_living_process_is_not_interrupted(world: Installation) -> None:
+    request = CreateRequest(request_id="r-asked", actor=OPERATOR, home="alpha", workspace="alpha")
+    await ask(request, world.deps)
+    living = await world.locks.try_hold("process:p-1")
+
+    found = await find_interrupted(world.deps)
+    elsewhere = await find_interrupted(replace(world.deps, process="p-2", running=set()))
+
+    assert living is not None
+    assert (found, elsewhere) == ([], [])
+
+
+async def test_a_request_that_was_given_up_has_an_end(world: Installation) -> None:
+    request = CreateRequest(request_id="r-asked", actor=OPERATOR, home="alpha", workspace="alpha")
+    asked = await ask(request, world.deps)
+
+    await give_up(asked, Refused(code="bot-busy", what="Busy.", safe="Safe.", todo="Wait."), world.deps)
+
+    assert await find_interrupted(world.deps) == []
+    assert (await world.log.of_request("r-asked"))[-1].code == "bot-busy"
+
+
+async def test_cancel_works_from_the_moment_it_was_asked_for(world: Installation) -> None:
+    request = CreateRequest(request_id="r-asked", actor=OPERATOR, home="alpha", workspace="alpha")
+    asked = await ask(request, world.deps)
+    await cancel("r-asked", OPERATOR, world.deps)
+
+    _, outcome = await world.run(asked)
+
+    assert outcome.code == "cancelled"
+    assert world.node.homes == {}
+
+
+async def test_requests_that_only_wait_count_towards_no_quota() -> None:
+    world = install(limits=Limits(per_user=1))
+    waiting = CreateRequest(request_id="r-waiting", actor=OPERATOR, home="beta", workspace="beta")
+    await ask(waiting, world.deps)
+
+    outcome = await world.create("alpha")
+
+    assert isinstance(outcome, Done)
+
+
+async def test_a_refused_create_that_was_asked_for_is_in_the_log(world: Installation) -> None:
+    asked = await ask(
+        CreateRequest(request_id="r-no", actor=OUTSIDER, home="alpha", workspace="alpha"), world.deps
+    )
+
+    await world.run(asked)
+
+    rows = await world.log.of_request("r-no")
+    assert [(row.phase, row.result) for row in rows] == [("intent", ""), ("outcome", "refused")]
+
+
+async def test_a_log_that_failed_and_recovered_leaves_a_request_that_continues(world: Installation) -> None:
+    async def lose_the_log() -> None:
+        world.log.broken = "disk is full"
+
+    world.node.before("seed", lose_the_log)
+    lost = await world.create("alpha")
+    world.log.broken = ""
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+
+    continued = await continue_request(request_id, OPERATOR, world.deps)
+
+    assert lost.code == "audit-unavailable"
+    assert isinstance(continued, Done)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import logging
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -9,6 +10,7 @@ from aiohttp.typedefs import Handler, Middleware
 from bot.standin.cube.errors import CubeError, EmptyAnswerError, UnparsedError
 from bot.standin.faults import Faults
 
+log = logging.getLogger(__name__)
 _MISSING = "Missing authentication: provide 'Authorization: Bearer <token>' or 'X-API-Key: <key>'"
 _REJECTED = "Authentication rejected by callback"
 _CHANGES = frozenset({"POST", "PUT", "DELETE", "PATCH"})
@@ -18,9 +20,11 @@ _BODY_LIMIT = 16 * 1024 * 1024
 def application(faults: Faults, api_key: str | None, routes: list[web.RouteDef]) -> web.Application:
     """The application. With ``api_key``, every path but ``/health`` needs it."""
     app = web.Application(
-        middlewares=[_faulty(faults), _errors, _authenticated(api_key)], client_max_size=_BODY_LIMIT
+        middlewares=[_unexpected, _faulty(faults), _errors, _authenticated(api_key)],
+        client_max_size=_BODY_LIMIT,
     )
     app.add_routes(routes)
+    app.on_response_prepare.append(_without_server_header)
     return app
 
 
@@ -55,6 +59,22 @@ def _faulty(faults: Faults) -> Middleware:
         return answer
 
     return middleware
+
+
+@web.middleware
+async def _unexpected(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """What nobody foresaw is an answer of CubeAPI too, never the framework's page; the log has the reason."""
+    try:
+        return await handler(request)
+    except Exception:
+        log.exception("%s %s broke", request.method, request.path)
+        return refusal(CubeError(500, "internal server error"))
+
+
+async def _without_server_header(request: web.Request, response: web.StreamResponse) -> None:
+    """CubeAPI does not name what it is written with."""
+    del request
+    response.headers.popall("Server", None)
 
 
 @web.middleware

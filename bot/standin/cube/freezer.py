@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import hashlib
 import os
 import signal
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 _SETTLE_SECONDS = 5.0
-_STALE_SECONDS = 60.0
+_SWEEP_SECONDS = 1.0
 _NAME = "hermes-standin-"
 
 
@@ -31,7 +32,7 @@ class Freezer(Protocol):
 
 
 class CgroupFreezer:
-    """A control group per sandbox below one of our own.
+    """A control group per sandbox below a base of our own, which is locked for as long as we live.
 
     ``unified`` says whether ``base`` is in a version 2 hierarchy.
     """
@@ -39,37 +40,25 @@ class CgroupFreezer:
     def __init__(self, base: Path, *, unified: bool) -> None:
         self._base = base
         self._unified = unified
+        self._held = -1
         self._switch, self._on, self._off = (
             ("cgroup.freeze", "1", "0") if unified else ("freezer.state", "FROZEN", "THAWED")
         )
 
     def open(self) -> bool:
-        """Make the base and end what a killed predecessor left in it. False where that is refused."""
+        """Take the base and end what a killed predecessor left in it. False where that is refused."""
         try:
-            self._base.mkdir(exist_ok=True)
+            self._held = _owned(self._base)
             probe = self._base / "probe"
             probe.mkdir(exist_ok=True)
             usable = (probe / self._switch).exists() and os.access(probe / self._switch, os.W_OK)
             probe.rmdir()
-            self._sweep_up()
-            for left in [entry for entry in self._base.iterdir() if entry.is_dir()]:
+            _sweep_up(self._base)
+            for left in _groups(self._base):
                 self._end(left)
         except OSError:
             return False
         return usable
-
-    def _sweep_up(self) -> None:
-        """Remove what killed stand-ins of other states have left: groups without processes, and not new."""
-        before = time.time() - _STALE_SECONDS
-        for base in self._base.parent.glob(f"{_NAME}*"):
-            with contextlib.suppress(OSError):
-                groups = [entry for entry in base.iterdir() if entry.is_dir()]
-                for group in groups:
-                    old = group.stat().st_mtime < before
-                    if old and not (group / "cgroup.procs").read_text().strip():
-                        group.rmdir()
-                if base != self._base and base.stat().st_mtime < before:
-                    base.rmdir()
 
     def _end(self, group: Path) -> None:
         for line in (group / "cgroup.procs").read_text().split():
@@ -82,9 +71,12 @@ class CgroupFreezer:
         group.rmdir()
 
     def close(self) -> None:
-        """Remove the base when nothing is left in it."""
-        with contextlib.suppress(OSError):
-            self._base.rmdir()
+        """Remove the base when nothing is left in it, and let go of it."""
+        held, self._held = self._held, -1
+        if held >= 0:
+            with contextlib.suppress(OSError):
+                self._base.rmdir()
+            os.close(held)
 
     def prepare(self, sandbox_id: str) -> list[str]:
         """Make the group."""
@@ -181,6 +173,76 @@ def _members(namespace: str) -> list[int]:
                 if str((process / "ns/pid").readlink()) == namespace:
                     members.append(int(process.name))
     return members
+
+
+def _owned(base: Path) -> int:
+    """Make a base and lock it; gives the descriptor that holds the lock.
+
+    Another one's sweeping may hold it for a moment, and may have removed it between our making and our
+    locking; then it is made anew.
+
+    Raises:
+        BlockingIOError: a living stand-in owns it.
+        OSError: it cannot be made.
+    """
+    deadline = time.monotonic() + _SWEEP_SECONDS
+    while True:
+        base.mkdir(exist_ok=True)
+        try:
+            descriptor = _locked(base)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+            continue
+        if descriptor is None:
+            continue
+        if _is(base, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _locked(base: Path) -> int | None:
+    """Lock a base; None when it is gone. Raises BlockingIOError when it is somebody else's."""
+    try:
+        descriptor = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _is(base: Path, descriptor: int) -> bool:
+    """Whether the descriptor is still the directory of that name."""
+    try:
+        return os.path.samestat(base.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _groups(base: Path) -> list[Path]:
+    return [entry for entry in base.iterdir() if entry.is_dir()]
+
+
+def _sweep_up(mine: Path) -> None:
+    """Remove what killed stand-ins of other states have left: bases that nobody owns, without processes."""
+    for base in mine.parent.glob(f"{_NAME}*"):
+        if base == mine:
+            continue
+        with contextlib.suppress(OSError):  # it is somebody's, or a process in it has not ended yet
+            descriptor = _locked(base)
+            if descriptor is None:
+                continue
+            try:
+                for group in _groups(base):
+                    group.rmdir()
+                base.rmdir()
+            finally:
+                os.close(descriptor)
 
 
 def choose(state: Path) -> CgroupFreezer | SignalFreezer:

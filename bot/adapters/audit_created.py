@@ -1,0 +1,74 @@
+"""Which sandboxes the log says were made, by whom and for what: one query each, however long the log is.
+
+The first row of a create that names a sandbox belongs to the request that made it; later requests may
+continue with that sandbox, or be turned away because of it. What was asked for stands in the request's
+last intent.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from bot.adapters.audit_schema import TABLE
+from bot.domain.audit import CREATE, ENDINGS, AuditRow, row_of
+
+MADE: Final = "made"
+"""The column of the answers with the sandbox; the row's own ``sandbox`` may be empty."""
+
+# Written out instead of bound: a partial index serves only a query that visibly holds its condition.
+_NAMED: Final = sa.text("audit_named.action = 'create' AND audit_named.sandbox <> ''")
+_ended: Final = TABLE.alias("audit_ended")
+_intent: Final = TABLE.alias("audit_intent")
+_maker: Final = TABLE.alias("audit_maker")
+_named: Final = TABLE.alias("audit_named")
+
+
+def made_by(sandboxes: Collection[str]) -> sa.Select[Any]:
+    """The intents behind these sandboxes, dead or alive."""
+    return _intents(_first(_named.c.sandbox.in_(sorted(sandboxes))))
+
+
+def made_on(home: str) -> sa.Select[Any]:
+    """The intents behind the sandboxes of a home of which no row tells the end."""
+    first = _first(_named.c.home == home)
+    ended = sa.exists().where(
+        _ended.c.sandbox == first.c.sandbox,
+        sa.text("audit_ended.sandbox <> ''"),
+        _ended.c.phase.in_(("outcome", "system")),
+        _ended.c.code.in_(sorted(ENDINGS)),
+    )
+    return _intents(first).where(~ended)
+
+
+def rows_by_sandbox(found: Collection[Mapping[str, Any]]) -> dict[str, AuditRow]:
+    """The answer of one of the queries."""
+    return {str(row[MADE]): row_of(row) for row in found}
+
+
+def _first(condition: sa.ColumnElement[bool]) -> sa.Subquery:
+    return (
+        sa.select(_named.c.sandbox, sa.func.min(_named.c.seq).label("seq"))
+        .where(_NAMED, condition)
+        .group_by(_named.c.sandbox)
+        .subquery("audit_first")
+    )
+
+
+def _intents(first: sa.Subquery) -> sa.Select[Any]:
+    later = TABLE.alias("audit_later")
+    last = (
+        sa.select(sa.func.max(later.c.seq))
+        .where(
+            later.c.request_id == _maker.c.request_id, later.c.phase == "intent", later.c.action == CREATE
+        )
+        .correlate(_maker)
+        .scalar_subquery()
+    )
+    return (
+        sa.select(first.c.sandbox.label(MADE), *_intent.c)
+        .select_from(first)
+        .join(_maker, _maker.c.seq == first.c.seq)
+        .join(_intent, _intent.c.seq == sa.func.coalesce(last, _maker.c.seq))
+        .order_by(first.c.seq)
+    )
