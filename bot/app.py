@@ -8,7 +8,7 @@ import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import logs
+from bot import ending, logs
 from bot.adapters.audit_sql import SqlAuditLog, open_audit_log
 from bot.adapters.cube_sdk import CubeSdk
 from bot.adapters.guest import GuestPrograms
@@ -53,8 +53,16 @@ log = logging.getLogger(__name__)
 ROSTER_SECONDS = 300.0
 HEAD_SECONDS = 3600.0
 RECONCILE_SECONDS = 30.0
-DRAIN_SECONDS = 20.0
-"""How long running jobs may go on after SIGTERM; what is left is reported at the next start."""
+DRAIN_SECONDS = 8.0
+"""How long running jobs may go on after SIGTERM; what is left is reported at the next start.
+
+Orchestrators kill ten seconds after SIGTERM, and closing needs some of them."""
+
+CLOSE_SECONDS = 1.8
+"""What closing may take beyond that, whatever does not answer."""
+
+SOCKET_SECONDS = 0.8
+"""For the closing handshake of Slack's socket: Slack may keep the connection open and say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +141,7 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
     for signum in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
     async with AsyncExitStack() as stack:
+        closing = stack.enter_context(ExitStack())
         session = await stack.enter_async_context(aiohttp.ClientSession())
         client = AsyncWebClient(settings.slack.bot_token, base_url=settings.slack.api_url, session=session)
         me = await _who_we_are(client)
@@ -173,6 +182,7 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
         health.ready = True
         await stop.wait()
         log.info("stopping")
+        closing.enter_context(ending.at_the_latest(DRAIN_SECONDS + CLOSE_SECONDS))
         health.ready = False
         for task in background:
             task.cancel()
@@ -197,7 +207,8 @@ async def seed_default_home(settings: Settings, *, template: str, node: str) -> 
         outcome = await make_default_home(template or rules.template, node or rules.nodes[0].id, actor, deps)
         if isinstance(outcome, Done):
             made = outcome.value
-            line = f"Made {made.path} on {made.node}: {made.files} files."
+            count = "" if made.files is None else f": {made.files} files"
+            line = f"Made {made.path} on {made.node}{count}."
         else:
             line = "\n".join(filter(None, [outcome.what, outcome.safe, outcome.todo, outcome.detail]))
         sys.stdout.write(deps.redactor.text(line) + "\n")
@@ -282,8 +293,16 @@ async def _socket(app: AsyncApp, settings: Settings, health: HealthServer) -> As
     try:
         yield
     finally:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(handler.close_async(), 5)
+        try:
+            async with asyncio.timeout(SOCKET_SECONDS):
+                await handler.close_async()
+        except TimeoutError:
+            # The client ends its own tasks only after the handshake.
+            client = handler.client
+            tasks = (client.message_processor, client.current_session_monitor, client.message_receiver)
+            for task in filter(None, tasks):
+                task.cancel()
+            await client.aiohttp_client_session.close()
 
 
 async def _reconcile(services: Services) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bot import ending
 from bot.settings import SettingsError, database_url, load
 
 app = typer.Typer(
@@ -43,7 +44,7 @@ def serve(
         os.environ.update(read_env_file(env_file))
     from bot.app import serve as run  # noqa: PLC0415 - other commands start without loading Slack and SSH
 
-    asyncio.run(run(load(), http=http))
+    ending.run(run(load(), http=http))
 
 
 @app.command()
@@ -98,7 +99,7 @@ def check(
     """Prove every setting against the real Slack, Cube, nodes and database."""
     from bot.app import check as run  # noqa: PLC0415 - see above
 
-    sys.exit(asyncio.run(run(load(), as_json=as_json)))
+    sys.exit(ending.run(run(load(), as_json=as_json)))
 
 
 template_app = typer.Typer(help="Templates and the default home.", no_args_is_help=True)
@@ -114,7 +115,7 @@ def seed(
     """Make a node's default home from the template's own /root/.hermes, when it has none."""
     from bot.app import seed_default_home as run  # noqa: PLC0415 - see above
 
-    sys.exit(asyncio.run(run(load(), template=template, node=node)))
+    sys.exit(ending.run(run(load(), template=template, node=node)))
 
 
 def read_env_file(path: Path) -> dict[str, str]:

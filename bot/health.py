@@ -14,6 +14,10 @@ PONG_AGE_SECONDS = 30.0
 """Three ping intervals: an older pong means a socket that only looks connected."""
 
 
+STOP_SECONDS = 0.5
+"""What requests that are being answered get when the bot stops."""
+
+
 class HealthServer:
     """A small HTTP server on ``host:port``; port 0 = any free one, an empty text = none."""
 
@@ -41,7 +45,7 @@ class HealthServer:
             web.get("/metrics", self._metrics),
             *self._more,
         ])  # fmt: skip
-        self._runner = web.AppRunner(routes, access_log=None)
+        self._runner = web.AppRunner(routes, access_log=None, shutdown_timeout=STOP_SECONDS)
         await self._runner.setup()
         await web.TCPSite(self._runner, host or "127.0.0.1", int(port)).start()
         self.address = "{}:{}".format(*self._runner.addresses[0][:2])

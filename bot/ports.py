@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from bot.domain.audit import AuditEvent, AuditRow, ChainHead, ChainReport
-from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding
+from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import CreateSpec, Places, SandboxView, TemplateView
 from bot.domain.skills import Entry, OverlayPlan
 
@@ -135,6 +135,8 @@ class StoredAccess:
     token: str = field(default="", repr=False)
     username: str = ""
     password: str = field(default="", repr=False)
+    sign_in: SignIn = SignIn.KNOWN
+    """``CHANGED``: the owner has set a password that is not known here; the user name may be empty too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +164,7 @@ class SkillsInventory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudioStarted:
-    """Studio runs on the mounted home and its sign-in is safe."""
+    """Studio runs on the mounted home, and nobody but its owner can have set its password."""
 
     generation: Generation
     replaced_running: bool
@@ -170,6 +172,7 @@ class StudioStarted:
     agent: AgentFacts
     first_login_replaced: bool
     """The password was changed by this call, not earlier."""
+    sign_in: SignIn = SignIn.KNOWN
 
 
 class Guest(Protocol):

@@ -8,12 +8,12 @@ from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
 from bot.ports import Message
 from bot.usecases.launch_secrets import learn
-from bot.usecases.provision import ask, cancel, give_up, provision
+from bot.usecases.provision import ask, cancel, give_up, place, provision
 from bot.usecases.recovery import continue_request
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
 from handlers.following import follow
 from handlers.grammar import Command
-from handlers.jobs import Job, Lane
+from handlers.jobs import BROKEN, Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
@@ -46,9 +46,20 @@ async def create(call: SlashCall, command: Command, services: Services) -> None:
         node=command.text("node") or "",
         profile=command.text("profile") or "",
         env=command.env,
+        channel=call.channel,
     )
-    thread = await open_thread(call, announcement(request), services)
-    await _begin(request, thread, services)
+    asked = await ask(request, services.deps)
+    if isinstance(asked, Refused):
+        await answer(call, failure_message(cleaned(asked, services.deps.redactor)), services)
+        return
+    try:
+        thread = await open_thread(call, announcement(asked), services)
+        placed = replace(asked, channel=thread.channel, thread_ts=thread.thread_ts)
+        await place(placed, services.deps)
+        await _begin(placed, thread, services)
+    except Exception:
+        await give_up(asked, BROKEN, services.deps)
+        raise
 
 
 async def continue_create(request_id: str, press: ButtonPress, services: Services) -> None:
@@ -76,25 +87,15 @@ async def cancel_create(request_id: str, press: ButtonPress, services: Services)
 async def _begin(request: CreateRequest, thread: Conversation, services: Services) -> None:
     waiting = Progress(request_id=request.request_id, home=request.home, waiting=True)
     posted = await thread.say(progress_message(waiting), essential=False)
-    placed = await ask(
-        replace(
-            request,
-            channel=thread.channel,
-            thread_ts=thread.thread_ts,
-            progress_ts=posted.ts if posted else "",
-        ),
-        services.deps,
-    )
-    if isinstance(placed, Refused):
-        await _tell_end(replace(request, progress_ts=posted.ts if posted else ""), placed, thread, services)
-        return
-    asked = placed
+    if posted:
+        request = replace(request, progress_ts=posted.ts)
+        await place(request, services.deps)
 
     async def run() -> None:
-        await run_create(asked, services, thread)
+        await run_create(request, services, thread)
 
     async def tell(why: NotDone) -> None:
-        await _tell_end(asked, why, thread, services)
+        await _tell_end(request, why, thread, services)
 
     services.jobs.start(Job(name=f"create {request.request_id}", run=run, tell=tell), Lane.LONG)
 

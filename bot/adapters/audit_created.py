@@ -59,9 +59,7 @@ def _intents(first: sa.Subquery) -> sa.Select[Any]:
     later = TABLE.alias("audit_later")
     last = (
         sa.select(sa.func.max(later.c.seq))
-        .where(
-            later.c.request_id == _maker.c.request_id, later.c.phase == "intent", later.c.action == CREATE
-        )
+        .where(later.c.request_id == _maker.c.request_id, later.c.phase == "intent", later.c.action == CREATE)
         .correlate(_maker)
         .scalar_subquery()
     )

@@ -145,6 +145,18 @@ class CubeSdk:
         """Destroy a sandbox."""
         await self._control("kill", lambda: self._handle(sandbox_id).kill())
 
+    async def resume(self, sandbox_id: str) -> None:
+        """Wake a paused sandbox.
+
+        Cube's ``connect`` does that without changing the idle timeout as long as none is sent; the SDK's
+        ``resume`` is deprecated, and fails for a sandbox that runs.
+        """
+
+        def call() -> None:
+            _Handle.connect(sandbox_id, config=self._config)
+
+        await self._control("connect", call)
+
     async def templates(self) -> builtins.list[TemplateView]:
         """All templates."""
 

@@ -13,7 +13,7 @@ from typing import Any
 from bot.adapters.programs.assemble import MOUNTS_FILES, SKILLS_FILES, STUDIO_FILES, program
 from bot.domain.cube_errors import FaultClass
 from bot.domain.errors import CubeError, GuestError
-from bot.domain.provisioning import AgentFacts, Generation
+from bot.domain.provisioning import AgentFacts, Generation, SignIn
 from bot.domain.rules import Deadlines
 from bot.domain.sandbox import GUEST_HOME, GUEST_PUBLIC_SKILLS, GUEST_WORKSPACE
 from bot.domain.skills import OverlayPlan, entries_from_json
@@ -48,7 +48,15 @@ _PROGRAMS = {
     "start": (STUDIO_FILES, ("start", "stop")),
     "stop": (STUDIO_FILES, ("start", "stop")),
 }
-_CODES = frozenset({"studio-did-not-start", "studio-login-failed", "studio-unknown-generation"})
+_CODES = frozenset(
+    {
+        "studio-did-not-start",
+        "studio-login-failed",
+        "studio-unknown-generation",
+        "too-many-skills",
+        "unsafe-home-entry",
+    }
+)
 _MAX_TEXT = 300
 _MAX_NOTES = 20
 
@@ -126,6 +134,7 @@ class GuestPrograms:
                 lacks_wal_guard=answer.get("lacks_wal_guard") is not False,
             ),
             first_login_replaced=answer.get("first_login_replaced") is True,
+            sign_in=_sign_in(answer),
         )
 
     async def stop_studio(self, sandbox_id: str) -> bool:
@@ -183,6 +192,13 @@ def plan_after(plan: OverlayPlan, fates: Mapping[str, Any]) -> OverlayPlan:
         conflict=plan.conflict,
         ignored=tuple(sorted({*plan.ignored, *having(planned, "gone")})),
     )
+
+
+def _sign_in(answer: Mapping[str, Any]) -> SignIn:
+    try:
+        return SignIn(str(answer.get("sign_in")))
+    except ValueError:
+        return SignIn.NOT_TOLD
 
 
 def _object(answer: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import asyncssh
 
 from bot.adapters.programs.assemble import NODE_FILES, NODE_VERBS, program
 from bot.domain.errors import NodeError
-from bot.domain.provisioning import Generation, Seeding
+from bot.domain.provisioning import Generation, Seeding, SignIn
 from bot.domain.rules import Deadlines
 from bot.domain.sandbox import Places
 from bot.ports import CommandResult, MarkersFound, Prepared, Seeded, StoredAccess
@@ -31,6 +31,7 @@ AT_ONCE = 8
 CONNECT_SECONDS = 10.0
 LOGIN_SECONDS = 15.0
 KEEPALIVE_SECONDS = 15.0
+CLOSE_SECONDS = 0.5
 _CHUNK = 65_536
 
 _CODES = frozenset(
@@ -126,6 +127,7 @@ class SshNode:
             token=access.get("token", ""),
             username=access.get("username", ""),
             password=access.get("password", ""),
+            sign_in=SignIn(access.get("sign_in", SignIn.KNOWN)),
         )
 
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
@@ -134,12 +136,17 @@ class SshNode:
         return CommandResult(exit_code, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     async def close(self) -> None:
-        """End the connection."""
+        """End the connection; a node that does not take leave is left."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-            with suppress(asyncssh.Error, OSError):
-                await connection.wait_closed()
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await connection.wait_closed()
+            except TimeoutError:
+                connection.abort()
+            except (asyncssh.Error, OSError):
+                return
 
     async def _verb(self, verb: str, places: Places, *, repeat: bool = True, **more: Any) -> dict[str, Any]:
         arguments = {

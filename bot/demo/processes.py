@@ -50,10 +50,13 @@ def environment(env_file: Path) -> dict[str, str]:
 async def start(
     *arguments: str, log: Path, env: Mapping[str, str] | None = None, pipe: bool = False
 ) -> Program:
-    """Run ``hermes-bot ARGUMENTS``; stderr goes to ``log``, stdout too unless ``pipe``."""
+    """Run ``hermes-bot ARGUMENTS``; stderr goes to ``log``, stdout too unless ``pipe``.
+
+    It ends when the calling thread does, whichever way, so call from one that lives on.
+    """
     with log.open("ab") as sink:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot.cli", *arguments,
+            sys.executable, "-m", "bot.demo.tied", str(os.getpid()), *arguments,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE if pipe else sink, stderr=sink,
             env=env,
         )  # fmt: skip

@@ -134,12 +134,20 @@ _GUEST: dict[str, tuple[str, str]] = {
         "Press Continue to start it again; its last words are below.",
     ),
     "studio-login-failed": (
-        "Studio runs, but we could not sign in to make its password safe.",
-        "Do not use it yet, but press Continue; a password that was changed inside Studio is unknown to us.",
+        "Studio runs, but we could not make its sign-in safe: somebody else may have come first.",
+        "Do not use it. Press Continue once; if it fails again, stop it; an administrator can reset it.",
     ),
     "studio-unknown-generation": (
         "We cannot tell how people sign in to this Studio.",
         "An administrator sets `[studio] auth` to `token` or `users` and restarts the bot; then Continue.",
+    ),
+    "unsafe-home-entry": (
+        "Something else stands in the home where Studio or the bot needs a file or directory of its own.",
+        "Rename what is named below, inside the sandbox or on the node; then press Continue.",
+    ),
+    "too-many-skills": (
+        "A Skills directory holds more entries than the bot looks at.",
+        "Move some out of the one named below, inside the sandbox or on the node; then press Continue.",
     ),
     "overlay-failed": ("The public Skills could not be linked.", "Press Continue to try this step again."),
 }

@@ -104,6 +104,33 @@ class Generation(StrEnum):
     USERS = "users"
 
 
+class SignIn(StrEnum):
+    """What the bot knows of the sign-in to a Studio that it has started."""
+
+    KNOWN = "known"
+    CHANGED = "changed-by-owner"
+    """Accounts that stood in the home before the start open neither with ours nor with the first password."""
+    NOT_TOLD = "not-told"
+    """Such accounts are there, and Studio takes no sign-in for the time being."""
+
+
+SIGN_IN_NOTES: Mapping[SignIn, str] = {
+    SignIn.CHANGED: "The bot does not know the password of this Studio: it is the one that was set in Studio,"
+    " and it was kept. Please sign in with that one.",
+    SignIn.NOT_TOLD: "Studio takes no sign-in just now (after too many that failed, for up to an hour), so"
+    " the bot could not see whether the password it has is still right. Nothing was changed.",
+}
+"""One plain line for the thread, where there is something to say."""
+
+
+def sign_in_words(generation: Generation, sign_in: SignIn, *, replaced: bool) -> str:
+    """What became of the sign-in, in the few words of a step."""
+    if generation is Generation.TOKEN:
+        return "token sign-in"
+    told = {SignIn.CHANGED: "password set in Studio", SignIn.NOT_TOLD: "sign-in not checked"}
+    return f"user sign-in, {told.get(sign_in) or ('first password replaced' if replaced else 'sign-in kept')}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortHealth:
     """One port, judged. ``ok`` is None when it could not be told."""
@@ -148,6 +175,7 @@ class Provisioned:
     ports: tuple[PortHealth, ...]
     agent: AgentFacts
     durations: Mapping[Step, float]
+    sign_in: SignIn = SignIn.KNOWN
     adopted: bool = False
     """The sandbox was found after its create call had lost its answer."""
     notes: tuple[str, ...] = ()

@@ -10,6 +10,9 @@ WORKSPACE_KEY = "hermes-workspace"
 OWNER_KEY = "hermes-owner"
 NODE_KEY = "hermes-node"
 REQUEST_KEY = "hermes-request"
+LABELS = (HOME_KEY, WORKSPACE_KEY, OWNER_KEY, NODE_KEY, REQUEST_KEY)
+"""What every sandbox of ours is labelled with."""
+
 MOUNTS_KEY = "hermes-mounts"
 HOST_MOUNT_KEY = "host-mount"
 """The key that Cube reads mounts from and strips: it is never echoed."""
@@ -116,6 +119,13 @@ class SandboxView:
     host_id: str = ""
     mounts: tuple[tuple[str, bool], ...] = ()
     """(guest path, read-only) of each mount, where the platform tells; it never tells host paths."""
+    labels_from_log: bool = False
+    """Cube has lost metadata of it, and the audit log has supplied what it knew."""
+
+    @property
+    def labelled(self) -> bool:
+        """Whether none of our labels is missing. Some platforms lose them at a pause."""
+        return all(self.metadata.get(key) for key in LABELS)
 
     @property
     def home(self) -> str:

@@ -7,7 +7,7 @@ from bot.domain.audit import AuditUnavailableError
 from bot.domain.errors import DomainError
 from bot.domain.explanations import code_of, sentences
 from bot.domain.outcome import Done, Outcome, Refused
-from bot.domain.provisioning import Generation
+from bot.domain.provisioning import Generation, SignIn
 from bot.domain.sandbox import Places, SandboxState
 from bot.ports import StoredAccess
 from bot.usecases.deps import Deps
@@ -26,6 +26,8 @@ class Access:
     username: str = ""
     password: str = field(default="", repr=False)
     generation: Generation = Generation.USERS
+    sign_in: SignIn = SignIn.KNOWN
+    """``CHANGED``: there is no password to show, and the user name may be empty."""
     paused: bool = False
     """Opening the link will wake the sandbox."""
 
@@ -101,5 +103,6 @@ def _access(found: Found, stored: StoredAccess, deps: Deps) -> Access:
         username=stored.username,
         password=stored.password,
         generation=stored.generation,
+        sign_in=stored.sign_in,
         paused=found.view.state is SandboxState.PAUSED,
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from bot.domain.actors import Action, decide
 from bot.domain.audit import AuditRow
+from bot.domain.durations import spell_duration
 from bot.domain.environment import env_value_problem
 from bot.domain.outcome import Offer, Refused
 from bot.domain.provisioning import CreateRequest
@@ -19,6 +20,8 @@ from bot.usecases.journal import admitted
 from bot.usecases.occupancy import Occupancy, look
 
 NOTHING_CHANGED = "Nothing was changed."
+MIN_TIMEOUT = 60
+"""Idle seconds. Cube sees activity at the end of a request, and some steps of a create take a while."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,12 @@ async def admit(request: CreateRequest, deps: Deps, turn: AsyncExitStack) -> Adm
             return _refuse(
                 "env-invalid", f"The value of env={name} cannot be used: {problem}", "Give another value."
             )
+    if request.timeout is not None and 0 <= request.timeout < MIN_TIMEOUT:
+        return _refuse(
+            "timeout-too-short",
+            f"With timeout={spell_duration(request.timeout)} the sandbox would pause while it is being made.",
+            f"Give {spell_duration(MIN_TIMEOUT)} or more, for example `timeout=15m`, or `timeout=never`.",
+        )
     lock = await deps.locks.try_hold(f"home:{request.home}")
     if lock is None:
         return await _busy(request, deps)
@@ -86,7 +95,7 @@ async def _decide(request: CreateRequest, deps: Deps, lock: Lock, turn: AsyncExi
     if others:
         return _in_use(request, others[0])
     if existing:
-        template = TemplateView(template_id=existing.template)
+        template = TemplateView(template_id=existing.template or "unknown")
     elif template is None or not template.ready:
         return await _no_template(request, deps, template)
     node = await _choose_node(request, deps, existing)
@@ -153,6 +162,8 @@ async def _jobs_on(request: CreateRequest, deps: Deps) -> list[AuditRow]:
 
 def _in_use(request: CreateRequest, view: SandboxView) -> Refused:
     owner = f"<@{view.owner}>" if view.owner else "somebody unknown"
+    if view.labels_from_log:
+        owner += " (as the audit log has it)"
     return Refused(
         code="home-in-use",
         what=f"Home {request.home} is in use: sandbox `{view.sandbox_id}` of {owner} is {view.state.value}.",

@@ -5,10 +5,13 @@ the node; only when that is complete does it become ``hermes-homes/default``. An
 is never touched.
 """
 
+import logging
+import re
 import shlex
 from dataclasses import dataclass
 
 from bot.domain.actors import Action, Actor
+from bot.domain.audit import AuditUnavailableError
 from bot.domain.errors import DomainError, GuestError, NodeError
 from bot.domain.explanations import code_of, sentences
 from bot.domain.locks import LockUnavailableError
@@ -17,6 +20,8 @@ from bot.domain.sandbox import REQUEST_KEY, CreateSpec, Mount
 from bot.ports import CommandResult, Node
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
+
+log = logging.getLogger(__name__)
 
 DEFAULT = "default"
 GUEST_TARGET = "/default-home"
@@ -35,7 +40,8 @@ class DefaultHome:
 
     node: str
     path: str
-    files: int
+    files: int | None
+    """None when the copy did not say how many, although it succeeded."""
 
 
 async def make_default_home(template: str, node_id: str, actor: Actor, deps: Deps) -> Outcome[DefaultHome]:
@@ -77,17 +83,29 @@ async def _make(template: str, node_id: str, actor: Actor, deps: Deps) -> Outcom
         return _failed(error)
     try:
         outcome = await _fill(template, rules.cube_node, node, incoming, final, journal.request_id, deps)
-    except DomainError as error:
+    except Exception as error:  # noqa: BLE001 - whatever happens, an intent gets its outcome
         outcome = _failed(error)
     try:
         await _remove_sandboxes(journal.request_id, deps)
-    except DomainError as error:
+    except Exception as error:  # noqa: BLE001 - as above
         outcome = _failed(error)
-    await journal.close(outcome, node=node_id)
+    try:
+        await journal.close(outcome, node=node_id)
+    except AuditUnavailableError:
+        log.exception("the outcome of %s could not be written to the audit log", journal.request_id)
     return outcome
 
 
-def _failed(error: DomainError) -> Failed:
+def _failed(error: Exception) -> Failed:
+    if not isinstance(error, DomainError):
+        log.error("making the default home failed", exc_info=error)
+        return Failed(
+            code="internal-error",
+            what="The bot itself failed while it made the default home.",
+            safe="No home in use was touched.",
+            todo=ON_A_COMMAND_LINE,
+            detail=type(error).__name__,
+        )
     what, todo = sentences(error)
     return Failed(
         code=code_of(error),
@@ -130,9 +148,13 @@ async def _fill(
         node,
         f"mv -T -n {shlex.quote(incoming)} {shlex.quote(final)} && test -f {shlex.quote(final)}/config.yaml",
     )
-    return Done(
-        "default-home-made", DefaultHome(node=node.node_id, path=final, files=int(copied.stdout.split()[-1]))
-    )
+    return Done("default-home-made", DefaultHome(node=node.node_id, path=final, files=_count(copied.stdout)))
+
+
+def _count(output: str) -> int | None:
+    """The last line of the copy. A login shell of a foreign image may say anything before and after it."""
+    lines = output.split()
+    return int(lines[-1]) if lines and re.fullmatch(r"[0-9]{1,9}", lines[-1]) else None
 
 
 async def _copy(sandbox_id: str, deps: Deps) -> CommandResult:

@@ -1,16 +1,19 @@
 """Stopping a sandbox: ask with everything on the table, then close Studio, destroy, and prove it gone."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.domain.actors import Action, Actor, decide
 from bot.domain.audit import AuditRow, AuditUnavailableError
-from bot.domain.errors import CubeError, DomainError, GuestError
-from bot.domain.explanations import code_of, is_unknown_outcome, sentences
+from bot.domain.errors import CubeError, DomainError
+from bot.domain.explanations import code_of, sentences
 from bot.domain.outcome import Done, Failed, Outcome, Refused, Unknown
-from bot.domain.sandbox import REQUEST_KEY, SandboxState
+from bot.domain.sandbox import REQUEST_KEY
 from bot.usecases.deps import Deps
+from bot.usecases.ending import end
 from bot.usecases.journal import Journal, claimed_by, last_sandbox
+from bot.usecases.occupancy import confirmed
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 
 log = logging.getLogger(__name__)
@@ -19,8 +22,9 @@ LOST = (
     "running programs and open terminals",
     "packages installed and files written outside the home and the workspace",
 )
-GONE_SECONDS = 30.0
-"""How long Cube may take until a destroyed sandbox answers 404."""
+CLAIM_LOOKS = 20
+CLAIM_PAUSE_SECONDS = 0.05
+"""Whoever takes a home's lock for a stop writes the claim in the next moment: how often to look for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +109,7 @@ async def stop(request_id: str, actor: Actor, deps: Deps) -> Outcome[Stopped]:
         if not rows or not target:
             return _nothing_to_stop()
         if claimed_by(rows):
-            return already_decided(claimed_by(rows))
+            return await _decided_before(rows, deps)
         found = await find(target, deps)
         if isinstance(found, Refused):
             return found
@@ -137,7 +141,7 @@ async def dismiss_stop(request_id: str, actor: Actor, deps: Deps) -> Outcome[str
             return _denied(denied.code, denied.why)
         journal = _journal_of(first, actor, deps)
         if await journal.claim(code="keep", sandbox=first.sandbox) is None:
-            return already_decided(claimed_by(await deps.log.of_request(request_id)))
+            return await _decided_before(await deps.log.of_request(request_id), deps)
         await journal.close(Done("stop-dismissed", None), sandbox=first.sandbox)
     except DomainError as error:
         return _not_begun(error)
@@ -176,9 +180,7 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
     sandbox_id = found.view.sandbox_id
     began = deps.clock.monotonic()
     try:
-        closed = await _close_studio(found, deps)
-        await _kill(sandbox_id, deps)
-        gone = await _gone_twice(sandbox_id, deps)
+        ended = await end(found.view, deps)
     except CubeError as error:
         what, todo = sentences(error)
         return Failed(
@@ -189,7 +191,7 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
             detail=str(error),
             sandbox=sandbox_id,
         )
-    if not gone:
+    if not ended.gone:
         return Unknown(
             code="stop-unknown",
             what="Cube was told to destroy the sandbox, but it still shows it.",
@@ -204,44 +206,9 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
             home=found.home,
             workspace=found.workspace,
             seconds=deps.clock.monotonic() - began,
-            studio_closed=closed,
+            studio_closed=ended.studio_closed,
         ),
     )
-
-
-async def _kill(sandbox_id: str, deps: Deps) -> None:
-    """Destroy it. An answer that was lost, or that says it is gone, is judged by looking afterwards."""
-    try:
-        await deps.cube.kill(sandbox_id)
-    except CubeError as error:
-        if not is_unknown_outcome(error.fault) and error.fault.kind not in ("not_found", "gone"):
-            raise
-
-
-async def _close_studio(found: Found, deps: Deps) -> bool | None:
-    """Close Studio's databases first, when that can be done without waking anything."""
-    if found.view.state is not SandboxState.RUNNING:
-        return None
-    try:
-        return await deps.guest.stop_studio(found.view.sandbox_id)
-    except (GuestError, CubeError):
-        return None
-
-
-async def _gone_twice(sandbox_id: str, deps: Deps) -> bool:
-    clock = deps.clock
-    began = clock.monotonic()
-    pause = 0.05
-    misses = 0
-    while True:
-        misses = misses + 1 if await deps.cube.get(sandbox_id) is None else 0
-        if misses >= 2:  # noqa: PLR2004 - one 404 can be a router that just restarted
-            return True
-        if clock.monotonic() - began > GONE_SECONDS:
-            return False
-        if not misses:
-            await clock.sleep(pause)
-            pause = min(pause * 2, 2.0)
 
 
 async def _made_by(request_id: str, deps: Deps) -> str:
@@ -263,10 +230,43 @@ def _journal_of(row: AuditRow, actor: Actor, deps: Deps, found: Found | None = N
     )
 
 
-async def _busy(found: Found, request_id: str, deps: Deps) -> Refused:
-    claim = claimed_by(await deps.log.of_request(request_id))
-    if claim:
+async def _decided_before(rows: Sequence[AuditRow], deps: Deps) -> Refused:
+    """What became of the press that was first. A stop that broke off or failed is not called done."""
+    claim = claimed_by(rows)
+    if claim is None or claim.code != "stop":
         return already_decided(claim)
+    ending = _end_of(claim, rows)
+    if ending is None:
+        lock = await deps.locks.try_hold(f"home:{claim.home}")
+        if lock is None:
+            return already_decided(claim)
+        await lock.release()  # nobody works on it: it has just ended, or its process died
+        ending = _end_of(claim, await deps.log.of_request(claim.request_id))
+    done = ending is not None and ending.result == "ok"
+    if done or not claim.sandbox or await confirmed(deps, claim.sandbox) is None:
+        return already_decided(claim)
+    broke_off = ending is None or ending.code == "interrupted"
+    return Refused(
+        code="stop-not-done",
+        what=f"<@{claim.actor}> has confirmed this stop before, but it"
+        f" {'was interrupted' if broke_off else 'did not end well'}: the sandbox still exists.",
+        safe="Your press changed nothing.",
+        todo=f"Ask again with `/hermes stop {claim.home or claim.sandbox}`.",
+        facts={"by": claim.actor},
+        sandbox=claim.sandbox,
+    )
+
+
+def _end_of(claim: AuditRow, rows: Sequence[AuditRow]) -> AuditRow | None:
+    return next((row for row in rows if row.phase == "outcome" and row.seq > claim.seq), None)
+
+
+async def _busy(found: Found, request_id: str, deps: Deps) -> Refused:
+    for _ in range(CLAIM_LOOKS):
+        claim = claimed_by(await deps.log.of_request(request_id))
+        if claim:
+            return already_decided(claim)
+        await deps.clock.sleep(CLAIM_PAUSE_SECONDS)
     return Refused(
         code="home-busy",
         what=f"Another job is working on home {found.home} right now.",

@@ -1,9 +1,18 @@
 """Which sandboxes occupy a home now: Cube's list, and what the list may have lost."""
 
-from dataclasses import dataclass
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from bot.domain.sandbox import HOME_KEY, SandboxView
+from bot.domain.actors import Actor, ActorKind
+from bot.domain.audit import SANDBOX_GONE, AuditEvent, AuditRow, AuditUnavailableError
+from bot.domain.sandbox import HOME_KEY, NODE_KEY, OWNER_KEY, REQUEST_KEY, WORKSPACE_KEY, SandboxView
 from bot.usecases.deps import Deps
+
+log = logging.getLogger(__name__)
+
+OBSERVER = Actor("hermes-bot", ActorKind.BOT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,19 +27,36 @@ async def look(deps: Deps, home: str) -> Occupancy:
     """One list call, plus one look at each sandbox that the audit log knows and the list does not.
 
     Cube's list skips a node that does not answer, and some versions lose metadata after a pause; so
-    the log's memory of a home is checked by id. A sandbox counts as gone after two 404s.
+    the log's memory of a home is checked by id, and labels that are missing are read from the log. A
+    sandbox counts as gone after two 404s, and is not asked for again.
     """
-    everything = await deps.cube.list()
-    labelled = {view.sandbox_id: view for view in everything if view.metadata.get(HOME_KEY) == home}
-    for sandbox_id, request_id in (await _remembered(deps, home)).items():
-        if sandbox_id in labelled:
-            continue
-        view = await confirmed(deps, sandbox_id)
-        if view is not None and view.home in ("", home):
-            labels = {**view.metadata, HOME_KEY: home}
-            labels.setdefault("hermes-request", request_id)
-            labelled[sandbox_id] = _with_labels(view, labels)
-    return Occupancy(everything=tuple(everything), on_home=tuple(labelled.values()))
+    listed = await deps.cube.list()
+    remembered = await deps.log.created_on(home)
+    known = {view.sandbox_id for view in listed}
+    missing = [sandbox_id for sandbox_id in remembered if sandbox_id not in known]
+    found = await asyncio.gather(
+        *(_still_there(sandbox_id, remembered[sandbox_id], deps) for sandbox_id in missing)
+    )
+    views = await labelled([*listed, *(view for view in found if view)], deps, remembered)
+    return Occupancy(everything=tuple(views), on_home=tuple(view for view in views if view.home == home))
+
+
+async def labelled(
+    views: Sequence[SandboxView], deps: Deps, remembered: Mapping[str, AuditRow] | None = None
+) -> list[SandboxView]:
+    """The views, with what the audit log knows where Cube has lost metadata, and marked where that is so.
+
+    One read of the log at most, and none when nothing is missing. What Cube tells is never replaced.
+    ``remembered`` is what the log is known to say already.
+    """
+    rows = dict(remembered or {})
+    unknown = [view.sandbox_id for view in views if not view.labelled and view.sandbox_id not in rows]
+    if unknown:
+        rows |= await deps.log.created(unknown)
+    return [
+        view if view.labelled or view.sandbox_id not in rows else _from_log(view, rows[view.sandbox_id])
+        for view in views
+    ]
 
 
 async def confirmed(deps: Deps, sandbox_id: str) -> SandboxView | None:
@@ -38,26 +64,46 @@ async def confirmed(deps: Deps, sandbox_id: str) -> SandboxView | None:
     return await deps.cube.get(sandbox_id) or await deps.cube.get(sandbox_id)
 
 
-async def _remembered(deps: Deps, home: str) -> dict[str, str]:
-    alive: dict[str, str] = {}
-    for row in reversed(await deps.log.recent(home=home, limit=200)):
-        if not row.sandbox:
-            continue
-        if row.phase == "outcome" and row.action == "stop" and row.result == "ok":
-            alive.pop(row.sandbox, None)
-        elif row.action == "create":
-            alive.setdefault(row.sandbox, row.request_id)
-    return alive
+async def _still_there(sandbox_id: str, made: AuditRow, deps: Deps) -> SandboxView | None:
+    view = await confirmed(deps, sandbox_id)
+    if view is None:
+        await _record_gone(sandbox_id, made, deps)
+    return view
 
 
-def _with_labels(view: SandboxView, labels: dict[str, str]) -> SandboxView:
-    return SandboxView(
-        sandbox_id=view.sandbox_id,
-        state=view.state,
-        template=view.template,
-        metadata=labels,
-        started_at=view.started_at,
-        end_at=view.end_at,
-        host_id=view.host_id,
-        mounts=view.mounts,
+async def _record_gone(sandbox_id: str, made: AuditRow, deps: Deps) -> None:
+    """Somebody or something else ended it. Looking goes on without a log; it is then asked for again."""
+    try:
+        await deps.log.append(
+            AuditEvent(
+                request_id="",
+                phase="system",
+                actor=OBSERVER.id,
+                actor_kind=OBSERVER.kind.value,
+                action=SANDBOX_GONE,
+                home=made.home,
+                workspace=made.workspace,
+                sandbox=sandbox_id,
+                node=made.node,
+                code=SANDBOX_GONE,
+                reason="Cube answered 404 twice",
+            )
+        )
+    except AuditUnavailableError:
+        log.exception("that sandbox %s is gone could not be written to the audit log", sandbox_id)
+
+
+def _from_log(view: SandboxView, made: AuditRow) -> SandboxView:
+    recorded = {
+        HOME_KEY: made.home,
+        WORKSPACE_KEY: made.workspace,
+        OWNER_KEY: str(made.details.get("owner") or made.actor),
+        NODE_KEY: made.node,
+        REQUEST_KEY: made.request_id,
+    }
+    return replace(
+        view,
+        template=view.template or str(made.details.get("template") or ""),
+        metadata={**recorded, **view.metadata},
+        labels_from_log=True,
     )

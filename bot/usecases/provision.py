@@ -30,6 +30,7 @@ from bot.usecases.provision_steps import Provisioning, StepEnded, journal_of, pa
 log = logging.getLogger(__name__)
 
 CANCEL_CODE = "cancel-requested"
+PLACED = "placed"
 
 
 async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
@@ -44,6 +45,15 @@ async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
         return endings.unrecorded()
     deps.running.add(request.request_id)
     return replace(request, asked=True)
+
+
+async def place(request: CreateRequest, deps: Deps) -> None:
+    """Note where it is told, so that a restart finds its thread and the message that moves."""
+    details = {"progress_ts": request.progress_ts}
+    try:
+        await journal_of(request, deps).write("step", code=PLACED, details=details)
+    except AuditUnavailableError:
+        log.exception("the thread of %s could not be noted; its job will say more", request.request_id)
 
 
 async def give_up(request: CreateRequest, outcome: Refused | Failed | Unknown, deps: Deps) -> None:

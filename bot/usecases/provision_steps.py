@@ -12,11 +12,13 @@ from bot.domain.errors import CubeError
 from bot.domain.explanations import is_unknown_outcome
 from bot.domain.outcome import Failed, Refused, Unknown
 from bot.domain.provisioning import (
+    SIGN_IN_NOTES,
     CreateRequest,
     PortHealth,
     Provisioned,
     Seeding,
     Step,
+    sign_in_words,
 )
 from bot.domain.sandbox import (
     HOME_KEY,
@@ -278,9 +280,10 @@ class Provisioning:
                 f"A database of this home is damaged ({'; '.join(started.agent.database_notes)})."
                 " Nothing was repaired; please tell an administrator before you go on working."
             )
-        await self._done(Step.STUDIO, generation=started.generation.value, agent=started.agent.version)
-        secured = "first password replaced" if started.first_login_replaced else "sign-in kept"
-        return "token sign-in" if started.generation.value == "token" else f"user sign-in, {secured}"
+        self._notes += [SIGN_IN_NOTES[sign_in] for sign_in in {started.sign_in} & SIGN_IN_NOTES.keys()]
+        facts = {"generation": started.generation.value, "sign_in": started.sign_in.value}
+        await self._done(Step.STUDIO, agent=started.agent.version, **facts)
+        return sign_in_words(started.generation, started.sign_in, replaced=started.first_login_replaced)
 
     async def health(self) -> str:
         """Step 10: from outside, through the proxy, judged by content."""
@@ -310,6 +313,7 @@ class Provisioning:
             owner=self.request.owner,
             url=self.deps.rules.studio.url(self.sandbox_id),
             generation=self._started.generation,
+            sign_in=self._started.sign_in,
             seeding=self._seeding,
             overlay=self._overlay,
             ports=self._ports,

@@ -111,7 +111,7 @@ async def continue_request(request_id: str, actor: Actor, deps: Deps) -> Outcome
             safe=NOTHING_CHANGED,
             todo="An administrator looks at the bot's database; `hermes-bot audit verify` helps.",
         )  # fmt: skip
-    asked = await ask(_request(intent, actor, deps.ids.request_id()), deps)
+    asked = await ask(_request(rows, intent, actor, deps.ids.request_id()), deps)
     return asked if isinstance(asked, Refused) else Done("continued", asked)
 
 
@@ -135,16 +135,15 @@ async def _look(intent: AuditRow, deps: Deps) -> Interrupted:
         sandbox_id = await _sandbox(intent, rows, deps)
     except CubeError:
         known = False
-    places = [str(row.details.get("progress_ts") or "") for row in rows if row.phase == "intent"]
     return Interrupted(
         request_id=intent.request_id,
         action=Action(intent.action),
         owner=_owner(intent),
         home=intent.home,
         workspace=intent.workspace,
-        channel=intent.channel,
-        thread_ts=intent.thread_ts,
-        progress_ts=next((ts for ts in reversed(places) if ts), ""),
+        channel=_where(rows)[0],
+        thread_ts=_where(rows)[1],
+        progress_ts=_progress(rows),
         after=_last_step(rows),
         sandbox_id=sandbox_id,
         sandbox_known=known,
@@ -161,6 +160,18 @@ async def _sandbox(intent: AuditRow, rows: Sequence[AuditRow], deps: Deps) -> st
         return view.sandbox_id if view else None
     made = await deps.cube.list(labels={REQUEST_KEY: intent.request_id})
     return made[0].sandbox_id if made else None
+
+
+def _where(rows: Sequence[AuditRow]) -> tuple[str, str]:
+    """(channel, thread) of a request: the latest thread that is known, else where it was typed."""
+    threads = [(row.channel, row.thread_ts) for row in rows if row.thread_ts]
+    return threads[-1] if threads else (rows[0].channel, "")
+
+
+def _progress(rows: Sequence[AuditRow]) -> str:
+    """The message that shows its steps."""
+    noted = [str(row.details.get("progress_ts") or "") for row in rows]
+    return next((ts for ts in reversed(noted) if ts), "")
 
 
 def _last_step(rows: Sequence[AuditRow]) -> Step | None:
@@ -197,10 +208,11 @@ def _owner(intent: AuditRow) -> str:
     return str(intent.details.get("owner") or intent.actor)
 
 
-def _request(intent: AuditRow, actor: Actor, request_id: str) -> CreateRequest:
+def _request(rows: Sequence[AuditRow], intent: AuditRow, actor: Actor, request_id: str) -> CreateRequest:
     details = intent.details
     timeout = details.get("timeout")
     names = details.get("env_names")
+    channel, thread_ts = _where(rows)
     return CreateRequest(
         request_id=request_id,
         actor=actor,
@@ -210,8 +222,8 @@ def _request(intent: AuditRow, actor: Actor, request_id: str) -> CreateRequest:
         timeout=timeout if isinstance(timeout, int) else None,
         node=intent.node,
         profile=str(details.get("profile") or ""),
-        channel=intent.channel,
-        thread_ts=intent.thread_ts,
+        channel=channel,
+        thread_ts=thread_ts,
         continues=intent.request_id,
         for_owner=_owner(intent),
         env_names=tuple(str(name) for name in names) if isinstance(names, (list, tuple)) else (),

@@ -6,27 +6,45 @@ from bot.domain import ids
 from bot.domain.outcome import Refused
 from bot.domain.sandbox import SandboxView
 from bot.usecases.deps import Deps
-from bot.usecases.occupancy import confirmed, look
+from bot.usecases.occupancy import confirmed, labelled, look
 
 NOTHING_CHANGED = "Nothing was changed."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Found:
-    """A live sandbox, with what the audit log adds where Cube has lost metadata."""
+    """A live sandbox; its view says whether its labels are Cube's or the audit log's."""
 
     view: SandboxView
-    home: str
-    workspace: str
-    owner: str
-    node: str
+
+    @property
+    def home(self) -> str:
+        """The home-id, or an empty text for a sandbox that nobody knows."""
+        return self.view.home
+
+    @property
+    def workspace(self) -> str:
+        """The workspace-id."""
+        return self.view.workspace
+
+    @property
+    def owner(self) -> str:
+        """Who asked for it."""
+        return self.view.owner
+
+    @property
+    def node(self) -> str:
+        """Our id of the node that it is on."""
+        return self.view.node
 
 
 async def find(target: str, deps: Deps) -> Found | Refused:
     """A home-id means the sandbox on that home; a sandbox-id means itself."""
     if ids.sandbox_id(target):
         view = await confirmed(deps, target)
-        return await _complete(view, deps) if view else _not_found(f"There is no sandbox `{target}`.")
+        if view is None:
+            return _not_found(f"There is no sandbox `{target}`.")
+        return Found((await labelled([view], deps))[0])
     occupancy = await look(deps, target)
     if not occupancy.on_home:
         return _not_found(f"No sandbox runs on home {target}.")
@@ -38,23 +56,7 @@ async def find(target: str, deps: Deps) -> Found | Refused:
             safe=NOTHING_CHANGED,
             todo=f"Say which one you mean by its id: `/hermes stop {occupancy.on_home[0].sandbox_id}`.",
         )
-    return await _complete(occupancy.on_home[0], deps)
-
-
-async def _complete(view: SandboxView, deps: Deps) -> Found:
-    rows = [] if view.home and view.owner else await deps.log.recent(sandbox=view.sandbox_id, limit=50)
-    made = next((row for row in rows if row.action == "create"), None)
-    intents = (
-        [row for row in await deps.log.of_request(made.request_id) if row.phase == "intent"] if made else []
-    )
-    recorded = intents[0] if intents else made
-    return Found(
-        view=view,
-        home=view.home or (recorded.home if recorded else ""),
-        workspace=view.workspace or (recorded.workspace if recorded else ""),
-        owner=view.owner or (str(recorded.details.get("owner") or recorded.actor) if recorded else ""),
-        node=view.node or (recorded.node if recorded else ""),
-    )
+    return Found(occupancy.on_home[0])
 
 
 def _not_found(what: str) -> Refused:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from bot.domain.outcome import NotDone
-from bot.domain.provisioning import Generation
+from bot.domain.provisioning import Generation, SignIn
 from bot.ports import Message
 from bot.usecases.access import Access
 from handlers.buttons import Press
@@ -15,6 +15,11 @@ from handlers.render.mrkdwn import bold, code
 
 CALLBACK = "hermes.access"
 TITLE = "Open Studio"
+
+SET_IN_STUDIO = (
+    "The password is the one that was set in Studio; the bot does not know it."
+    " The user name may have been changed there, too."
+)
 
 _PLAIN = re.compile(r"[A-Za-z0-9:/#?=%+@!~,;._$-]+")
 """Needs no escaping anywhere in markup, so that what is shown can be copied as it is."""
@@ -64,7 +69,10 @@ def _content(access: Access) -> list[Block]:
 def _sign_in(access: Access) -> list[Block]:
     if access.generation is Generation.TOKEN:
         return [blocks.section("The link signs you in by itself.")]
-    return [_secret("User name", access.username), _secret("Password", access.password)]
+    name = [_secret("User name", access.username)] if access.username else []
+    if access.sign_in is SignIn.CHANGED:
+        return [*name, blocks.section(SET_IN_STUDIO)]
+    return [*name, _secret("Password", access.password)]
 
 
 def _secret(label: str, value: str) -> Block:

@@ -9,6 +9,7 @@ from bot.domain.provisioning import (
     PortHealth,
     Provisioned,
     Seeding,
+    SignIn,
     Step,
 )
 from bot.domain.skills import OverlayPlan
@@ -96,6 +97,8 @@ def _address(result: Provisioned) -> str:
     """The address without its secret part: who holds the token holds the Studio."""
     if result.generation is Generation.TOKEN:
         return f"{code(result.url + '/#/?token=…')} (the secret part is left out; press *Open Studio*)"
+    if result.sign_in is SignIn.CHANGED:
+        return f"{code(result.url + '/')} (its password is the one that was set in Studio)"
     return f"{code(result.url + '/')} (press *Open Studio* for the sign-in)"
 
 

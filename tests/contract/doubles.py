@@ -14,7 +14,7 @@ from contract.double_faults import Failing, fault, overlay_after, own_link
 from contract.double_system import FixedIds, ManualClock, MemoryLock, MemoryLocks
 
 from bot.domain.errors import NodeError
-from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding
+from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import (
     ENVD_PORT,
     HOST_MOUNT_KEY,
@@ -65,6 +65,8 @@ class MemoryCube(Failing):
             TemplateView(template_id="tpl-legacy", name="hermes-studio-legacy", status="READY"),
         ]
         self.up = True
+        self.paused_cannot_be_killed = False
+        """As platform 0.5.1 has it."""
         self.outputs: dict[str, CommandResult] = {}
         """Answers of ``run``, by command; any other command ends with 0 and no output."""
         self._made = 0
@@ -99,8 +101,17 @@ class MemoryCube(Failing):
 
     async def kill(self, sandbox_id: str) -> None:
         async with self._call("kill", sandbox_id):
+            view = self.sandboxes.get(sandbox_id)
+            if view and view.state is SandboxState.PAUSED and self.paused_cannot_be_killed:
+                raise fault("kill", 500, "CubeMaster returned error code 130593: sandbox not in normal state")
             if self.sandboxes.pop(sandbox_id, None) is None:
                 raise fault("kill", 404, f"sandbox {sandbox_id} not found")
+
+    async def resume(self, sandbox_id: str) -> None:
+        async with self._call("resume", sandbox_id):
+            if sandbox_id not in self.sandboxes:
+                raise fault("connect", 404, f"sandbox {sandbox_id} not found")
+            self.set_state(sandbox_id, SandboxState.RUNNING)
 
     async def templates(self) -> builtins.list[TemplateView]:
         async with self._call("templates"):
@@ -144,6 +155,10 @@ class MemoryHome:
     partly_seeded: bool = False
     env: dict[str, str] | None = None
     access: StoredAccess | None = None
+    accounts: bool = False
+    """Studio's own database holds an account."""
+    password_changed: bool = False
+    """Its owner has set another password in Studio."""
     markers: set[str] = field(default_factory=set)
     answers: set[str] = field(default_factory=set)
     skills: dict[str, Entry] = field(default_factory=dict)
@@ -265,6 +280,8 @@ class MemoryGuest(Failing):
         self.studio_at_boot: set[str] = set()
         """Sandboxes whose template was a snapshot of a running Studio."""
         self.studio_running: set[str] = set()
+        self.sign_ins_locked = False
+        """Studio takes none for the time being."""
         self.mounts_wrong: tuple[str, ...] = ()
         """Problems that ``check_mounts`` shall report; the first word names the mount."""
 
@@ -320,9 +337,13 @@ class MemoryGuest(Failing):
             self._cube.wake(sandbox_id)
             home = self._home(sandbox_id)
             generation = self.generation if auth == "auto" else Generation(auth)
-            first = home.access is None or home.access.generation is not generation
+            sign_in = self._sign_in(home, generation)
+            first = sign_in is SignIn.KNOWN and (
+                home.access is None or home.access.generation is not generation
+            )
             if first:
                 home.access = made_access(generation)
+            home.accounts = home.accounts or generation is Generation.USERS
             replaced = sandbox_id in self.studio_at_boot | self.studio_running
             self.studio_at_boot.discard(sandbox_id)
             self.studio_running.add(sandbox_id)
@@ -331,7 +352,19 @@ class MemoryGuest(Failing):
                 replaced_running=replaced,
                 agent=self.agent,
                 first_login_replaced=first and generation is Generation.USERS,
+                sign_in=sign_in,
             )
+
+    def _sign_in(self, home: MemoryHome, generation: Generation) -> SignIn:
+        if generation is Generation.TOKEN or not home.accounts:
+            return SignIn.KNOWN
+        if self.sign_ins_locked:
+            return SignIn.NOT_TOLD
+        if not home.password_changed and home.access and home.access.password:
+            return SignIn.KNOWN
+        name = home.access.username if home.access else ""
+        home.access = StoredAccess(generation=generation, username=name, sign_in=SignIn.CHANGED)
+        return SignIn.CHANGED
 
     async def stop_studio(self, sandbox_id: str) -> bool:
         async with self._call("stop_studio", sandbox_id):

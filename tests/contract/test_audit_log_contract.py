@@ -224,6 +224,54 @@ async def test_filters_narrow_and_order_differs(log: AuditLog) -> None:
     assert await rows_of(log, since=east) == [3, 4]
 
 
+async def test_who_made_a_sandbox_is_the_last_intent_of_the_request_that_named_it_first(
+    log: AuditLog,
+) -> None:
+    await log.append(event("r1", "intent", code="asked", home="alpha"))
+    admitted = await log.append(event("r1", "intent", home="alpha", node="n1", details={"owner": "U9"}))
+    await log.append(event("r1", home="alpha", sandbox="s1", code="step-5"))
+    await log.append(event("r2", "intent", home="alpha", sandbox="s1", details={"continues": "r1"}))
+    await log.append(event("r1", "intent", action="stop", home="alpha", sandbox="s1"))
+    await log.append(event("r3", "reveal", action="reveal", home="alpha", sandbox="s2"))
+
+    assert await log.created(["s1", "s2", "s3"]) == {"s1": admitted}
+    assert await log.created([]) == {}
+
+
+async def test_a_create_without_an_intent_still_tells_of_its_sandbox(log: AuditLog) -> None:
+    row = await log.append(event("r1", home="alpha", sandbox="s1", code="step-5"))
+
+    assert await log.created(["s1"]) == {"s1": row}
+    assert await log.created_on("alpha") == {"s1": row}
+
+
+async def test_sandboxes_of_a_home_are_known_until_a_row_tells_their_end(log: AuditLog) -> None:
+    for number, home in enumerate(["alpha", "alpha", "alpha", "alpha", "beta"], 1):
+        await log.append(event(f"r{number}", "intent", home=home))
+        await log.append(event(f"r{number}", home=home, sandbox=f"s{number}", code="step-5"))
+    ends = {"action": "stop", "home": "alpha", "result": "ok"}
+    await log.append(event("x1", "outcome", **ends, sandbox="s1", code="stopped"))
+    await log.append(event("x2", "outcome", **ends, sandbox="s2", code="stop-dismissed"))
+    await log.append(event("x2", action="stop", home="alpha", sandbox="s2", code="stop-asked"))
+    await log.append(event("", "system", action="sandbox-gone", sandbox="s3", code="sandbox-gone"))
+
+    found = await log.created_on("alpha")
+
+    assert {sandbox: row.request_id for sandbox, row in found.items()} == {"s2": "r2", "s4": "r4"}
+    assert list(await log.created_on("gamma")) == []
+    assert sorted(await log.created(["s1", "s5"])) == ["s1", "s5"]
+
+
+async def test_no_number_of_other_rows_hides_a_sandbox(log: AuditLog) -> None:
+    await log.append(event("r1", "intent", home="alpha"))
+    await log.append(event("r1", home="alpha", sandbox="s1", code="step-5"))
+    opens = event("r2", "reveal", action="reveal", home="alpha", sandbox="s1", code="revealed")
+
+    await asyncio.gather(*(log.append(opens) for _ in range(600)))
+
+    assert list(await log.created_on("alpha")) == ["s1"]
+
+
 async def test_an_export_is_longer_than_a_page(log: AuditLog) -> None:
     await asyncio.gather(*(log.append(event(f"r{number}")) for number in range(1203)))
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,55 @@ async def test_killing_twice_says_that_it_is_gone(cube: Cube) -> None:
     assert gone.value.fault.kind is FaultClass.NOT_FOUND
     assert gone.value.fault.advice_key == "already-deleted"
     assert await cube.get(made.sandbox_id) is None
+
+
+async def pause(cube: Cube, sandbox_id: str) -> None:
+    """As somebody else does it: the port has no pause."""
+    if isinstance(cube, MemoryCube):
+        cube.set_state(sandbox_id, SandboxState.PAUSED)
+    elif isinstance(cube, CubeSdk):
+        await asyncio.to_thread(lambda: cube._handle(sandbox_id).pause())
+
+
+async def test_resume_wakes_a_paused_sandbox_and_leaves_a_running_one(cube: Cube) -> None:
+    made = (await cube.create(spec_of("alpha"))).sandbox_id
+    await pause(cube, made)
+    before = await cube.get(made)
+
+    await cube.resume(made)
+    await cube.resume(made)
+
+    after = await cube.get(made)
+    assert [view.state for view in (before, after) if view] == [SandboxState.PAUSED, SandboxState.RUNNING]
+
+
+async def test_resume_of_what_is_not_there_is_not_found(cube: Cube) -> None:
+    with pytest.raises(CubeError) as absent:
+        await cube.resume(ABSENT)
+
+    assert absent.value.fault.kind is FaultClass.NOT_FOUND
+
+
+async def test_resume_keeps_the_idle_timeout(there: World, sandbox: str) -> None:
+    await pause(there.cube, sandbox)
+
+    await there.cube.resume(sandbox)
+
+    view = await there.cube.get(sandbox)
+    assert view is not None
+    assert view.end_at is not None
+    left = datetime.fromisoformat(view.end_at) - datetime.now(UTC)
+    assert 800 < left.total_seconds() <= 901  # spec_of asks for 900
+
+
+async def test_a_sandbox_that_cannot_be_resumed_keeps_its_class(there: World, sandbox: str) -> None:
+    await pause(there.cube, sandbox)
+    there.faults.arm({"target": "cube", "kind": "resume-tap-busy"})
+
+    with pytest.raises(CubeError) as busy:
+        await there.cube.resume(sandbox)
+
+    assert busy.value.fault.kind is FaultClass.UNRESUMABLE_TAP_BUSY
 
 
 async def test_a_template_is_found_by_id_and_by_alias(cube: Cube) -> None:

@@ -15,5 +15,6 @@ async def everything() -> AsyncIterator[Installed]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def site(everything: Installed) -> AsyncIterator[Installed]:
+    await everything.begin()
     yield everything
     await everything.tidy()

@@ -24,6 +24,7 @@ OPERATOR2, APPROVER, ADMIN = "U_OPERATOR2", "U_APPROVER", "U_ADMIN"
 OUTSIDER, FOREIGNER = "U_OUTSIDER", "U_FOREIGNER"
 PEOPLE = (OPERATOR, OPERATOR2, APPROVER, ADMIN, OUTSIDER, FOREIGNER)
 OPS = "C_OPS"
+CHANNELS = (OPS, "C_ALERTS", "C_AUDIT", "C_PUBLIC", "G_PRIVATE", *(f"D_{user}" for user in PEOPLE))
 __all__ = [
     "ADMIN", "APPROVER", "FOREIGNER", "OPERATOR", "OPERATOR2", "OPS", "OUTSIDER", "Installed", "Message",
     "Thread", "installed",
@@ -42,6 +43,8 @@ class Installed:
     http: aiohttp.ClientSession
     launch: Launch
     bot: Program | None = None
+    since: str = ""
+    """The newest message when the test began; what is older was told to an earlier one."""
     programs: list[Program] = field(default_factory=list)
 
     @property
@@ -149,22 +152,20 @@ class Installed:
         return thread_text([await self.control.until(f"an answer for {user}", look, seconds=20)])
 
     async def told(self, user: str, words: str, *, channel: str = OPS) -> str:
-        """A message that only this person sees and that holds these words, waited for."""
+        """A message of this test that only this person sees and that holds these words, waited for."""
+
+        async def seen() -> list[str]:
+            messages = await self.control.messages(channel)
+            mine = [m for m in messages if m.get("ephemeral_for") == user and m["ts"] > self.since]
+            return [thread_text([m]) for m in mine]
 
         async def look() -> str:
-            messages = await self.control.messages(channel)
-            texts = [thread_text([m]) for m in messages if m.get("ephemeral_for") == user]
-            return next((text for text in texts if words in text), "")
+            return next((text for text in await seen() if words in text), "")
 
         try:
             return str(await self.control.until(f"{words!r} for {user}", look, seconds=20))
         except TimeoutError as error:
-            seen = [
-                thread_text([m])
-                for m in await self.control.messages(channel)
-                if m.get("ephemeral_for") == user
-            ]
-            raise AssertionError(f"{error}; they were told\n" + "\n".join(seen)) from error
+            raise AssertionError(f"{error}; they were told\n" + "\n".join(await seen())) from error
 
     async def answer_to_press(self, thread: Thread, action: str, user: str, message: Message) -> str:
         """Press, and give the answer that only the presser sees."""
@@ -226,6 +227,11 @@ class Installed:
     async def unarm(self) -> None:
         """Disarm all faults."""
         await self.control.delete("/faults")
+
+    async def begin(self) -> None:
+        """Let what has been said so far count no more."""
+        stamps = [m["ts"] for channel in CHANNELS for m in await self.control.messages(channel)]
+        self.since = max(stamps, default="")
 
     async def tidy(self) -> None:
         """Make it as new for the next test: no faults, windows, whispers or sandboxes, and a running bot."""

@@ -5,14 +5,17 @@ of a real installation, minutes that a test of what happens after them cannot wa
 """
 
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import bot.app
+from bot import ending
 from bot.adapters import slack_chat, slack_pace
 from bot.demo.processes import BEGIN_SECONDS, Program, environment
+from bot.demo.tied import tie_to
 from bot.domain.rules import Deadlines, Rules
 from bot.settings import Settings, load
 
@@ -36,7 +39,7 @@ async def start(folder: Path, env_file: Path, options: Sequence[str] = ()) -> Pr
     begin = log.stat().st_size if log.exists() else 0
     with log.open("ab") as sink:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, __file__, *options,
+            sys.executable, __file__, str(os.getpid()), *options,
             stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink,
             env={**environment(env_file), "HERMES_BOT_LOG": "json"},
         )  # fmt: skip
@@ -56,7 +59,8 @@ async def start_impatient(folder: Path, env_file: Path) -> Program:
 
 
 def main() -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM, or until the tests have ended."""
+    tie_to(int(sys.argv[1]))
     for module, pace in ((slack_chat, "EDIT_EVERY"), (slack_pace, "MESSAGE_EVERY")):
         assert hasattr(module, pace)
         setattr(module, pace, TURN_SECONDS)
@@ -64,7 +68,7 @@ def main() -> None:
     if IMPATIENT in sys.argv:
         bot.app.DRAIN_SECONDS = DRAIN_SECONDS
         settings = ImpatientSettings(**dict(settings))
-    asyncio.run(bot.app.serve(settings))
+    ending.run(bot.app.serve(settings))
 
 
 if __name__ == "__main__":

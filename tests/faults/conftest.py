@@ -15,5 +15,6 @@ async def faulty() -> AsyncIterator[Installed]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def site(faulty: Installed) -> AsyncIterator[Installed]:
+    await faulty.begin()
     yield faulty
     await faulty.tidy()

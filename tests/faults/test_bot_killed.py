@@ -3,10 +3,12 @@
 import asyncio
 import json
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from e2e import quick_bot
 from e2e.installed import APPROVER, OPERATOR, OPERATOR2, Installed, Thread
 
 from bot.demo.reading import thread_text
@@ -201,6 +203,24 @@ async def test_sigterm_ends_a_long_job_and_the_next_start_tells(site: Installed)
     await thread.press("hermes.create.continue")
     assert "is ready" in await thread.ended(":white_check_mark:")
     assert len(await site.sandboxes("endless")) == 1
+
+
+async def test_sigterm_does_not_wait_for_a_cube_that_does_not_answer(site: Installed) -> None:
+    await site.fault("cube", "slow-api", operation="list", delay_s=60)
+    thread = await site.type(OPERATOR, "create home=hanging")
+
+    async def hangs() -> bool:
+        return not (await site.control.get("/faults"))["armed"]
+
+    await site.control.until("the call that hangs", hangs)
+    begun = time.monotonic()
+    code = await site.end_bot()
+    took = time.monotonic() - begun
+
+    assert code == 0
+    assert took < quick_bot.DRAIN_SECONDS + 3
+    await site.start_bot()
+    assert "No sandbox was made." in thread_text([await thread.saying(INTERRUPTED)])
 
 
 async def _rows_beyond(site: Installed, count: int) -> bool:

@@ -18,9 +18,11 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from contract.doubles_audit import Unredacted
+from sqlalchemy.dialects import sqlite
 
 import bot
 from bot.adapters import audit_schema
+from bot.adapters.audit_created import made_by, made_on
 from bot.adapters.audit_schema import MIGRATIONS, REVISION, AuditRecord, network_file_system
 from bot.adapters.audit_sql import SqlAuditLog, open_audit_log
 from bot.domain.audit import COLUMNS, AuditDamagedError, AuditEvent, AuditUnavailableError
@@ -329,6 +331,40 @@ def test_the_newest_migration_is_the_one_that_is_looked_for() -> None:
     config.set_main_option("script_location", str(MIGRATIONS))
 
     assert ScriptDirectory.from_config(config).get_current_head() == REVISION
+
+
+async def test_a_log_of_the_first_revision_is_brought_up_to_date_with_its_rows(path: Path) -> None:
+    await filled(path, 3)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP INDEX audit_sandbox")
+        connection.execute("DROP INDEX audit_created")
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+    connection.close()
+
+    log = await opened(path)
+    report = await log.verify()
+    await log.close()
+
+    with sqlite3.connect(path) as connection:
+        names = {
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'")
+        }
+    connection.close()
+    assert (report.ok, report.rows) == (True, 3)
+    assert {"audit_sandbox", "audit_created"} <= names
+
+
+@pytest.mark.parametrize("query", [made_on("alpha"), made_by(["a" * 32, "b" * 32])])
+async def test_what_is_known_of_sandboxes_is_read_without_a_walk_through_the_log(
+    log: SqlAuditLog, path: Path, query: sa.Select[Any]
+) -> None:
+    text = str(query.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
+    with sqlite3.connect(path) as connection:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}")]
+    connection.close()
+
+    assert [step for step in plan if "SCAN audit" in step and "audit_first" not in step] == []
+    assert any("audit_created" in step or "audit_sandbox" in step for step in plan)
 
 
 def test_opening_again_needs_no_alembic(path: Path) -> None:

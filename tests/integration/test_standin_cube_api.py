@@ -8,6 +8,8 @@ import httpx
 import pytest
 from integration.standin_cube_kit import Rig, mounts, running
 
+from bot.standin.cube.api_templates import TemplateCalls
+
 pytestmark = pytest.mark.sandbox
 
 
@@ -41,6 +43,28 @@ async def test_a_body_that_does_not_parse_is_plain_text(tmp_path: Path) -> None:
         strict=True,
     ):
         assert words in answer.text
+
+
+async def test_what_nobody_foresaw_is_an_answer_of_cubeapi_and_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError("a bug of ours")
+
+    monkeypatch.setattr(TemplateCalls, "health", broken)
+    async with running(tmp_path) as rig, rig.api() as api:
+        answer = await api.get("/health")
+
+    assert (answer.status_code, answer.json()) == (500, {"code": 500, "message": "internal server error"})
+    assert "a bug of ours" in caplog.text
+
+
+async def test_no_answer_names_the_framework(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        answers = [await api.get(path) for path in ("/health", "/sandboxes/unknown", "/nowhere")]
+
+    assert [answer.status_code for answer in answers] == [200, 404, 404]
+    assert not any("Server" in answer.headers for answer in answers)
 
 
 @pytest.mark.parametrize(("version", "status"), [("0.7.0", 500), ("0.7.1", 400)])

@@ -242,6 +242,24 @@ async def test_with_several_nodes_only_exposed_ports_are_mapped(tmp_path: Path) 
     assert statuses == [502, 502, 502, 404]
 
 
+@pytest.mark.parametrize("scope", [["node-2"], ["10.0.0.2"], ["10.0.0.9", "10.0.0.2"]])
+async def test_a_scope_names_nodes_by_id_or_host_ip(tmp_path: Path, scope: list[str]) -> None:
+    async with running(tmp_path, nodes=("node-1", "node-2")) as rig, rig.api() as api:
+        made = (await rig.create(distributionScope=scope))["sandboxID"]
+        placed = (await api.get(f"/sandboxes/{made}")).json()["clientID"]
+
+    assert placed == "node-2"
+
+
+async def test_a_scope_without_a_node_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        body = {"templateID": "hermes-studio", "distributionScope": ["10.0.0.9", ""]}
+        answer = await api.post("/sandboxes", json=body)
+
+    assert answer.status_code == 500
+    assert "no node in distribution scope" in answer.json()["message"]
+
+
 async def test_an_upload_of_megabytes_arrives_as_stream_form_and_chunks(rig: Rig) -> None:
     made = (await rig.create())["sandboxID"]
     data = bytes(range(256)) * 20_000

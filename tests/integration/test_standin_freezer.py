@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.standin.cube import freezer
 from bot.standin.cube.freezer import CgroupFreezer, choose
 
 pytestmark = pytest.mark.sandbox
@@ -16,12 +17,12 @@ pytestmark = pytest.mark.sandbox
 @pytest.fixture
 def hierarchy(tmp_path: Path) -> Iterator[tuple[Path, bool]]:
     """A place for bases of this test alone, and whether it is version 2."""
-    freezer = choose(tmp_path)
-    if not isinstance(freezer, CgroupFreezer):
+    chosen = choose(tmp_path)
+    if not isinstance(chosen, CgroupFreezer):
         pytest.skip("this machine has no control groups to freeze with")
-    place = freezer._base.with_name(f"test-{secrets.token_hex(6)}")
-    unified = freezer._unified
-    freezer.close()
+    place = chosen._base.with_name(f"test-{secrets.token_hex(6)}")
+    unified = chosen._unified
+    chosen.close()
     place.mkdir()
     yield place, unified
     for folder, _, _ in os.walk(place, topdown=False):
@@ -69,7 +70,10 @@ def test_base_is_taken_over_from_a_killed_predecessor(hierarchy: tuple[Path, boo
     assert not mine._base.exists()
 
 
-def test_base_of_a_living_stand_in_is_not_taken(hierarchy: tuple[Path, bool]) -> None:
+def test_base_of_a_living_stand_in_is_not_taken(
+    hierarchy: tuple[Path, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freezer, "_SWEEP_SECONDS", 0.02)
     first, second = _freezer(hierarchy, "one"), _freezer(hierarchy, "one")
     first.open()
 

@@ -1,13 +1,15 @@
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from slack_desk import Desk, open_desk, shown
 
-from bot.domain.actors import Action
+from bot.domain.actors import Action, Actor
 from bot.domain.errors import ChatError
-from bot.domain.provisioning import Step, StepEvent, StepState
+from bot.domain.provisioning import CreateRequest, Step, StepEvent, StepState
 from bot.ports import Message
+from bot.usecases.provision import ask
 from bot.usecases.recovery import Interrupted, find_interrupted
 from handlers.render.progress import Progress, progress_message
 from handlers.restart import announce_interrupted
@@ -139,3 +141,17 @@ async def test_continue_after_a_restart_finishes_without_a_second_sandbox(desk: 
 
     assert len(again.world.cube.sandboxes) == 1
     assert "Studio for home alpha is ready" in again.thread()[-1].text
+
+
+async def test_a_create_that_was_only_typed_is_told_in_a_message_of_its_own(desk: Desk) -> None:
+    request = CreateRequest(
+        request_id="r-typed", actor=Actor("U_OPERATOR"), home="alpha", workspace="alpha", channel="C_OPS"
+    )
+    await ask(request, desk.services.deps)
+    restarted = replace(desk.services.deps, process="p-2", running=set())
+
+    await announce_interrupted(await find_interrupted(restarted), desk.services)
+
+    [told] = desk.parents()
+    assert "Interrupted before its first step" in told.text
+    assert "hermes.create.continue" in told.buttons

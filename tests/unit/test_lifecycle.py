@@ -5,7 +5,8 @@ from contract.doubles import fault
 from installation import ADMIN, APPROVER, OPERATOR, OPERATOR2, OUTSIDER, Installation, install
 
 from bot.domain.actors import Actor
-from bot.domain.outcome import Done, Refused, Unknown
+from bot.domain.audit import AuditEvent
+from bot.domain.outcome import Done, Failed, Refused, Unknown
 from bot.domain.sandbox import SandboxState
 from bot.usecases.access import reveal
 from bot.usecases.lifecycle import StopPlan, StopRequest, ask_stop, dismiss_stop, stop
@@ -96,6 +97,147 @@ async def test_a_refused_kill_says_that_the_sandbox_still_exists(world: Installa
 
     assert outcome.code == "cube-stuck-not-deletable"
     assert "still exists" in outcome.safe
+
+
+async def test_a_paused_sandbox_that_cube_will_not_delete_is_woken_once_and_closed_cleanly(
+    world: Installation,
+) -> None:
+    plan = await ask(world)
+    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    world.cube.paused_cannot_be_killed = True
+
+    outcome = await stop(plan.request_id, OPERATOR, world.deps)
+
+    assert isinstance(outcome, Done)
+    assert outcome.value.studio_closed is True
+    assert world.cube.sandboxes == {}
+    assert (world.cube.called("resume"), world.cube.called("kill")) == (1, 2)
+
+
+async def test_a_stop_that_can_neither_delete_nor_wake_says_both_and_tries_no_more(
+    world: Installation,
+) -> None:
+    plan = await ask(world)
+    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    world.cube.paused_cannot_be_killed = True
+    busy = "CubeMaster returned error code 130589: Resume vm failed: OpenTap ResourceBusy"
+    world.cube.fail("resume", fault("connect", 500, busy))
+
+    outcome = await stop(plan.request_id, OPERATOR, world.deps)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "cube-stuck-not-deletable"
+    assert "not in normal state" in outcome.detail
+    assert "OpenTap" in outcome.detail
+    assert (world.cube.called("resume"), world.cube.called("kill")) == (1, 1)
+
+
+async def test_a_sandbox_that_pauses_again_at_once_ends_the_stop(world: Installation) -> None:
+    plan = await ask(world)
+    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    world.cube.paused_cannot_be_killed = True
+    world.cube.fail("resume", fault("connect", 408, ""))
+
+    outcome = await stop(plan.request_id, OPERATOR, world.deps)
+
+    assert outcome.code == "cube-stuck-not-deletable"
+    assert "still paused" in outcome.detail
+    assert world.cube.called("kill") == 1
+
+
+async def test_a_running_sandbox_that_cannot_be_deleted_is_not_resumed(world: Installation) -> None:
+    plan = await ask(world)
+    stuck = fault("kill", 500, "CubeMaster returned error code 130593: sandbox not in normal state")
+    world.cube.fail("kill", stuck)
+
+    await stop(plan.request_id, OPERATOR, world.deps)
+
+    assert world.cube.called("resume") == 0
+
+
+async def test_the_loser_of_two_presses_waits_for_the_winners_claim(world: Installation) -> None:
+    plan = await ask(world)
+    lock = await world.locks.try_hold("home:alpha")
+    assert lock is not None
+
+    async def winner_claims(_: float) -> None:
+        if len(world.clock.slept) == 3:
+            claim = {"request_id": plan.request_id, "phase": "claim", "action": "stop", "code": "stop"}
+            await world.log.claim(AuditEvent(**claim, actor=APPROVER.id, actor_kind="user", home="alpha"))
+
+    world.clock.on_sleep = winner_claims
+
+    outcome = await stop(plan.request_id, OPERATOR, world.deps)
+
+    assert outcome.code == "already-decided"
+    assert f"<@{APPROVER.id}> has already stopped it" in outcome.what
+
+
+async def test_a_home_that_another_job_holds_is_said_to_be_busy_after_a_second(world: Installation) -> None:
+    plan = await ask(world)
+    world.locks.taken.add("home:alpha")
+    began = world.clock.monotonic()
+
+    outcome = await stop(plan.request_id, OPERATOR, world.deps)
+
+    assert outcome.code == "home-busy"
+    assert 0.5 < world.clock.monotonic() - began < 1.5
+
+
+async def killed_in_the_middle(world: Installation, plan: StopPlan) -> None:
+    """A stop whose process dies before Cube is told."""
+
+    async def crash() -> None:
+        raise asyncio.CancelledError
+
+    world.guest.before("stop_studio", crash)
+    with pytest.raises(asyncio.CancelledError):
+        await stop(plan.request_id, OPERATOR, world.deps)
+
+
+@pytest.mark.parametrize("reconciled", [False, True])
+async def test_an_old_card_does_not_call_an_interrupted_stop_done(
+    world: Installation,
+    reconciled: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    plan = await ask(world)
+    await killed_in_the_middle(world, plan)
+    if reconciled:
+        ending = {"request_id": plan.request_id, "phase": "outcome", "action": "stop", "home": "alpha"}
+        await world.log.append(
+            AuditEvent(**ending, actor="hermes-bot", actor_kind="bot", result="unknown", code="interrupted")
+        )
+
+    late = await stop(plan.request_id, APPROVER, world.deps)
+    kept = await dismiss_stop(plan.request_id, OPERATOR, world.deps)
+
+    assert (late.code, kept.code) == ("stop-not-done", "stop-not-done")
+    assert "was interrupted" in late.what
+    assert "/hermes stop alpha" in late.todo
+    assert len(world.cube.sandboxes) == 1
+
+
+async def test_an_old_card_of_an_interrupted_stop_knows_when_the_sandbox_is_gone(world: Installation) -> None:
+    plan = await ask(world)
+    await killed_in_the_middle(world, plan)
+    world.cube.sandboxes.clear()
+
+    late = await stop(plan.request_id, APPROVER, world.deps)
+
+    assert "has already stopped it" in late.what
+
+
+async def test_an_old_card_does_not_call_a_failed_stop_done(world: Installation) -> None:
+    plan = await ask(world)
+    world.cube.fail("kill", fault("kill", 503, "service unavailable"))
+    await stop(plan.request_id, OPERATOR, world.deps)
+
+    late = await stop(plan.request_id, APPROVER, world.deps)
+    again = await stop((await ask(world)).request_id, OPERATOR, world.deps)
+
+    assert late.code == "stop-not-done"
+    assert "did not end well" in late.what
+    assert isinstance(again, Done)
 
 
 async def test_keep_it_closes_the_question_for_good(world: Installation) -> None:

@@ -396,6 +396,10 @@ def test_a_marker_that_is_none_is_refused(root: Path, marker: object) -> None:
         {"generation": "users", "username": "a b", "password": "long-enough-1"},
         {"generation": "users", "username": "admin", "password": "short"},
         {"generation": "users", "username": "admin", "password": "<https://evil>\n"},
+        {"generation": "users", "username": "admin", "sign_in": "known"},
+        {"generation": "users", "username": "a b", "sign_in": "changed-by-owner"},
+        {"generation": "users", "sign_in": "changed-by-owner"},
+        {"generation": "token", "username": "admin", "sign_in": "changed-by-owner"},
         {"generation": "other", "token": "a" * 64},
         {"generation": ["users"], "username": "admin", "password": "long-enough-1"},
         ["token"],
@@ -416,6 +420,16 @@ def test_a_stored_sign_in_is_read_without_what_else_stands_there(root: Path) -> 
     access = read_access(args(root))["access"]
 
     assert access == {k: v for k, v in content.items() if k != "evil"}
+
+
+@pytest.mark.parametrize("username", ["admin", ""])
+def test_a_record_of_a_password_that_is_not_ours_holds_none(root: Path, username: str) -> None:
+    prepare(args(root))
+    content = {"generation": "users", "username": username, "sign_in": "changed-by-owner"}
+    place = root / "hermes-homes/alpha/.hermes-bot/access.json"
+    place.write_text(json.dumps({**content, "password": "EXAMPLE-dead-1"}))
+
+    assert read_access(args(root))["access"] == content
 
 
 def test_a_missing_home_is_no_error(root: Path) -> None:

@@ -11,11 +11,13 @@ from bot.adapters.redaction import Redactor
 from bot.domain.actors import Action, Role
 from bot.domain.outcome import Failed, NotDone, Offer, Refused, Unknown
 from bot.domain.provisioning import (
+    SIGN_IN_NOTES,
     AgentFacts,
     Generation,
     PortHealth,
     Provisioned,
     Seeding,
+    SignIn,
     Step,
     StepEvent,
     StepState,
@@ -159,6 +161,7 @@ def messages() -> Iterator[tuple[str, Message]]:
 def views() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "loading", loading_view()
     yield "access", access_view(access())
+    yield "access-changed", access_view(access(password="", sign_in=SignIn.CHANGED))
     yield "access-odd", access_view(access(link="https://x/" + "y" * 3500, password="a`b<c>&d"))
     yield "refused", refused_view(failure(detail=LONG, offers=(Offer.STOP,), sandbox=SANDBOX))
 
@@ -277,6 +280,24 @@ def test_the_modal_shows_odd_passwords_exactly() -> None:
 
     exact = [e for b in view["blocks"] if b["type"] == "rich_text" for e in b["elements"][0]["elements"]]
     assert {"type": "text", "text": "a`b<c>&d", "style": {"code": True}} in exact
+
+
+@pytest.mark.parametrize("username", ["admin", ""])
+def test_the_modal_shows_no_dead_password_when_the_owner_set_another(username: str) -> None:
+    told = repr(access_view(access(username=username, password="", sign_in=SignIn.CHANGED)))
+
+    assert "The password is the one that was set in Studio; the bot does not know it." in told
+    assert "https://x.cube.app/" in told
+    assert "*Password*" not in told
+    assert ("*User name*" in told) is bool(username)
+
+
+def test_the_result_says_where_the_password_comes_from() -> None:
+    told = repr(result_message(provisioned(sign_in=SignIn.CHANGED, notes=(SIGN_IN_NOTES[SignIn.CHANGED],))))
+
+    assert "its password is the one that was set in Studio" in told
+    assert "• The bot does not know the password of this Studio" in told
+    assert "for the sign-in" not in told
 
 
 def test_what_the_modal_reveals_passes_the_redactor_and_nothing_else_does() -> None:

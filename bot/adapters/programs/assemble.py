@@ -9,14 +9,16 @@ _HERE = "bot.adapters.programs"
 
 NODE_FILES = ("beneath", "shapes", "node_prepare", "node_seed", "node_answers")
 NODE_VERBS = ("prepare", "seed", "has_home", "launch_env", "plant", "collect", "read_access")
-MOUNTS_FILES = ("beneath", "shapes", "guest_file_system", "guest_mounts", "guest_answer")
-SKILLS_FILES = ("beneath", "guest_skills", "guest_answer")
+MOUNTS_FILES = ("beneath", "shapes", "guest_entries", "guest_file_system", "guest_mounts", "guest_answer")
+SKILLS_FILES = ("beneath", "guest_entries", "guest_skills", "guest_answer")
 STUDIO_FILES = (
     "beneath",
     "shapes",
+    "guest_entries",
     "guest_file_system",
     "guest_facts",
     "guest_processes",
+    "guest_accounts",
     "guest_login",
     "guest_studio",
     "guest_answer",

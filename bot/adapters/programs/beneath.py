@@ -79,20 +79,27 @@ def exists(parent: int, name: str) -> bool:
     return True
 
 
-def read_file(parent: int, name: str, limit: int) -> bytes | None:
-    """A regular file of at most ``limit`` bytes; None when there is none. Anything else is refused."""
+def open_regular(path: str, directory: int | None = None) -> int:
+    """A regular file for reading, without waiting for anybody at the other end of what is none."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        fd = os.open(check_name(name), flags, dir_fd=parent)
-    except FileNotFoundError:
-        return None
+        fd = os.open(path, flags, dir_fd=directory)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise Refusal("unsafe-path", f"{name} is a symbolic link or no regular file") from None
+            raise Refusal("unsafe-path", f"{path} is a symbolic link or no regular file") from None
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise Refusal("unsafe-path", f"{name} is not a regular file")
+        raise Refusal("unsafe-path", f"{path} is not a regular file")
+    return fd
+
+
+def read_file(parent: int, name: str, limit: int) -> bytes | None:
+    """A regular file of at most ``limit`` bytes; None when there is none. Anything else is refused."""
+    try:
+        fd = open_regular(check_name(name), parent)
+    except FileNotFoundError:
+        return None
     with os.fdopen(fd, "rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:

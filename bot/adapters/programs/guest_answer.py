@@ -8,11 +8,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bot.adapters.programs.beneath import Refusal
+from bot.adapters.programs.guest_entries import is_wrong_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ANSWER_PREFIX = "hermes-bot-answer:"
+WRONG_KIND = "unsafe-home-entry"
+"""From inside, an unsafe path is an entry of the home that is not of the kind it must be."""
 
 
 def answer(verb: Callable[[dict[str, Any]], dict[str, Any]], args: dict[str, Any]) -> dict[str, Any]:
@@ -20,10 +23,12 @@ def answer(verb: Callable[[dict[str, Any]], dict[str, Any]], args: dict[str, Any
     try:
         return {"ok": verb(args)}
     except Refusal as refusal:
-        return {"error": {"code": refusal.code, "message": str(refusal)}}
+        code = WRONG_KIND if refusal.code == "unsafe-path" else refusal.code
+        return {"error": {"code": code, "message": str(refusal)}}
     except OSError as error:
         named = f" ({error.filename})" if isinstance(error.filename, str) else ""
-        return {"error": {"code": "", "message": f"{error.strerror or type(error).__name__}{named}"}}
+        code = WRONG_KIND if is_wrong_kind(error) else ""
+        return {"error": {"code": code, "message": f"{error.strerror or type(error).__name__}{named}"}}
 
 
 def main(verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import stat
@@ -9,6 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from bot.adapters.programs.beneath import Refusal, open_regular
+from bot.adapters.programs.guest_entries import odd_side_file
 
 MAX_DATABASES = 20
 MAX_DATABASE_BYTES = 1024 * 1024 * 1024
@@ -51,6 +55,10 @@ def database_facts(home: str) -> dict[str, Any]:
     deadline = time.monotonic() + CHECK_SECONDS
     for name in databases(home):
         path = Path(home, name)
+        odd = odd_side_file(str(path))
+        if odd:
+            notes.append(f"{name} was not checked, because {Path(odd).name} beside it is no regular file")
+            continue
         if path.stat().st_size > MAX_DATABASE_BYTES:
             notes.append(f"{name} is too large to be checked here")
             continue
@@ -79,7 +87,11 @@ def check_database(path: Path, deadline: float) -> tuple[bool | None, str, str]:
 
 def _says_wal(path: Path) -> bool:
     """The write version in the header is 2 for WAL (SQLite file format, offset 18)."""
-    with path.open("rb") as file:
+    try:
+        fd = open_regular(str(path))
+    except (OSError, Refusal):
+        return False
+    with os.fdopen(fd, "rb") as file:
         return file.read(19)[18:] == b"\x02"
 
 

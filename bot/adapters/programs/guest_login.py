@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import secrets
 import time
 from typing import Any
 
 from bot.adapters.programs.beneath import Refusal, exists, read_file, remove, replace_file
-from bot.adapters.programs.shapes import ACCESS_FILE, stored_access
+from bot.adapters.programs.shapes import ACCESS_FILE, CHANGED, stored_access
 
 CANDIDATE_FILE = "access.new.json"
 FIRST_NAME = "admin"
@@ -23,7 +22,10 @@ FIRST_PASSWORD = "123456"  # noqa: S105 - what every Studio ships with; replacin
 FIRST_USERS_VERSION = (0, 6)
 HTTP_OK = 200
 SERVER_ERROR = 500
+REFUSED = (401, 403)
 LOCKED = (429, 503)
+KNOWN = "known"
+NOT_TOLD = "not-told"
 MAX_ANSWER = 1024 * 1024
 HTTP_SECONDS = 15.0
 LOGIN_SECONDS = 15.0
@@ -69,57 +71,84 @@ def generation_of(auth: str, webui_version: str, status: Any, *, token_there: bo
     return "token" if token_there else ""
 
 
-def secure_users(own: int, port: int, has_users: Any) -> bool:
-    """Make sure that only the stored password opens Studio. True when this call has changed it."""
-    if has_users is not False:
-        for name in (ACCESS_FILE, CANDIDATE_FILE):
-            access = _believed(own, name)
-            if access and login(port, access["username"], access["password"]):
-                if name == CANDIDATE_FILE:
-                    _confirm(own)
-                remove(own, CANDIDATE_FILE)
-                return False
-    bearer = login(port, FIRST_NAME, FIRST_PASSWORD)
-    if not bearer:
-        raise Refusal(
-            "studio-login-failed", "neither the stored password nor the first-login one opens Studio"
-        )
+def secure_users(own: int, port: int, has_users: Any, *, window: bool) -> tuple[str, bool]:
+    """See what opens Studio, replace the password that everybody knows, and say what is known of the sign-in.
+
+    ``window``: nobody had an account before this start. Gives ``known``, ``changed-by-owner`` or
+    ``not-told``, and whether this call has set the password. At most two sign-ins can fail, because Studio
+    locks out who tries on.
+    """
+    ours = _newest(own)
+    if has_users is not False and "password" in ours:
+        opened, _ = login(port, ours["username"], ours["password"])
+        if opened:
+            _keep(own, ours)
+            return KNOWN, False
+        if opened is None:
+            return _not_told(window=window), False
+    # Studio's own reset gives an existing account the well-known password back, so that one is always tried.
+    opened, bearer = login(port, FIRST_NAME, FIRST_PASSWORD)
+    if opened:
+        _replace_password(own, port, bearer)
+        return KNOWN, True
+    if opened is None:
+        return _not_told(window=window or has_users is False), False
+    if window or has_users is False:
+        sentence = "an account of this Studio was made after its start, with a password that is not ours"
+        raise Refusal("studio-login-failed", sentence)
+    _keep(own, {"generation": "users", "username": ours.get("username", ""), "sign_in": CHANGED})
+    return CHANGED, False
+
+
+def _not_told(*, window: bool) -> str:
+    """Accounts that stood here before are safe as they are; a first login that is open is not."""
+    if window:
+        raise Refusal("studio-login-failed", "Studio takes no sign-in now, and its first login may be open")
+    return NOT_TOLD
+
+
+def _replace_password(own: int, port: int, bearer: str) -> None:
     password = secrets.token_urlsafe(18)
     access = {"generation": "users", "username": FIRST_NAME, "password": password}
     replace_file(own, CANDIDATE_FILE, json.dumps(access).encode("ascii"), 0o600)
     body = {"currentPassword": FIRST_PASSWORD, "newPassword": password}
     status, _ = call(port, "POST", "/api/auth/change-password", body, bearer)
-    if not login(port, FIRST_NAME, password):
+    if not login(port, FIRST_NAME, password)[0]:
         raise Refusal("studio-login-failed", f"Studio did not take the new password (HTTP {status})")
-    _confirm(own)
-    return True
+    _keep(own, access)
 
 
-def _confirm(own: int) -> None:
-    os.replace(CANDIDATE_FILE, ACCESS_FILE, src_dir_fd=own, dst_dir_fd=own)
-    os.fsync(own)
+def _newest(own: int) -> dict[str, str]:
+    """The candidate when there is one: it was written when the stored sign-in was known to be of no use."""
+    for name in (CANDIDATE_FILE, ACCESS_FILE):
+        try:
+            access = stored_access(own, name)
+        except Refusal:
+            continue
+        if access and access["generation"] == "users":
+            return access
+    return {}
 
 
-def _believed(own: int, name: str) -> dict[str, str] | None:
-    try:
-        access = stored_access(own, name)
-    except Refusal:
-        return None
-    return access if access and access["generation"] == "users" else None
+def _keep(own: int, access: dict[str, str]) -> None:
+    if _stored_as_is(own) != access:
+        replace_file(own, ACCESS_FILE, json.dumps(access).encode("ascii"), 0o600)
+    remove(own, CANDIDATE_FILE)
 
 
-def login(port: int, username: str, password: str) -> str:
-    """The bearer, or an empty text when the password is wrong. Asks again while Studio cannot tell."""
+def login(port: int, username: str, password: str) -> tuple[bool | None, str]:
+    """Whether this opens Studio, None when Studio cannot tell for the time being, and the bearer."""
     deadline = time.monotonic() + LOGIN_SECONDS
     while True:
         status, answer = call(port, "POST", "/api/auth/login", {"username": username, "password": password})
         if status == HTTP_OK and isinstance(answer, dict) and isinstance(answer.get("token"), str):
-            return str(answer["token"])
-        if status in LOCKED:
-            sentence = f"Studio has locked sign-ins after too many failures (HTTP {status})"
-            raise Refusal("studio-login-failed", sentence)
-        if 0 < status < SERVER_ERROR or time.monotonic() > deadline:
-            return ""
+            return True, str(answer["token"])
+        if status in REFUSED:
+            return False, ""
+        if status in LOCKED or time.monotonic() > deadline:
+            return None, ""
+        if 0 < status < SERVER_ERROR:
+            raise Refusal("studio-login-failed", f"Studio answers a sign-in with HTTP {status}")
         time.sleep(AGAIN_SECONDS)
 
 
@@ -130,12 +159,15 @@ def token_there(web_home: int) -> bool:
 
 def secure_token(own: int, web_home: int, env: dict[str, str], deadline: float) -> None:
     """Store the token of a Studio up to 0.5, which is its whole sign-in."""
+    given = env.get("AUTH_TOKEN", "").strip()
     while True:
-        data = read_file(web_home, ".token", 200)
-        # With AUTH_TOKEN set, Studio uses that and writes no file.
-        token = (data.decode("ascii", "replace") if data else env.get("AUTH_TOKEN", "")).strip()
+        # With AUTH_TOKEN set, Studio uses that, whatever an earlier start has left in the file.
+        data = None if given else read_file(web_home, ".token", 200)
+        token = given or (data or b"").decode("ascii", "replace").strip()
         if re.fullmatch(r"[0-9a-f]{64}", token):
             break
+        if given:
+            raise Refusal("studio-login-failed", "AUTH_TOKEN must be 64 hexadecimal digits in lower case")
         if time.monotonic() > deadline:
             raise Refusal("studio-login-failed", "Studio has written no usable token")
         time.sleep(AGAIN_SECONDS)

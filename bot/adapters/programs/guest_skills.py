@@ -7,7 +7,8 @@ import re
 import stat
 from typing import Any
 
-from bot.adapters.programs.beneath import Refusal, exists, make_dir, open_dir, open_root, read_file
+from bot.adapters.programs.beneath import Refusal, exists, open_dir, open_root, read_file
+from bot.adapters.programs.guest_entries import home_dir
 
 SKILLS = "skills"
 SKILL_FILE = "SKILL.md"
@@ -22,16 +23,20 @@ def inventory(args: dict[str, Any]) -> dict[str, Any]:
     public = open_root(args["public"])
     home = open_root(args["home"])
     try:
-        skills = open_dir(home, SKILLS)
+        skills = home_dir(home, SKILLS, f"{args['home']}/{SKILLS}", make=False)
     except FileNotFoundError:
-        return {"public": _listing(public), "home": {}}
-    return {"public": _listing(public), "home": _listing(skills)}
+        return {"public": _listing(public, args["public"]), "home": {}}
+    return {
+        "public": _listing(public, args["public"]),
+        "home": _listing(skills, f"{args['home']}/{SKILLS}"),
+    }
 
 
-def _listing(directory: int) -> dict[str, Any]:
+def _listing(directory: int, path: str) -> dict[str, Any]:
     names = sorted(os.listdir(directory))
     if len(names) > MAX_LISTED:
-        raise Refusal("program-failed", f"a Skills directory holds more than {MAX_LISTED} entries")
+        sentence = f"{path} holds {len(names)} entries, and {MAX_LISTED} are looked at"
+        raise Refusal("too-many-skills", sentence)
     return {name: describe(directory, name) for name in names}
 
 
@@ -103,7 +108,7 @@ def apply(args: dict[str, Any]) -> dict[str, Any]:
     that makes a private Skill of the same name at the same instant.
     """
     public = open_root(args["public"])
-    skills, _ = make_dir(open_root(args["home"]), SKILLS, 0o700)
+    skills = home_dir(open_root(args["home"]), SKILLS, f"{args['home']}/{SKILLS}", make=True)
     fates = {name: _link(skills, public, name, args["public"]) for name in args["link"]}
     fates.update({name: _unlink(skills, public, name, args["public"]) for name in args["remove"]})
     return {"fates": fates}

@@ -7,12 +7,24 @@ import re
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 from typing import IO, Any
 
-from bot.adapters.programs.beneath import BOT_DIRECTORY, Refusal, bot_dir, make_dir, open_dir, open_root
+from bot.adapters.programs.beneath import (
+    BOT_DIRECTORY,
+    Refusal,
+    bot_dir,
+    open_dir,
+    open_regular,
+    open_root,
+)
+from bot.adapters.programs.guest_accounts import OPEN_FILE, close_window, open_window
+from bot.adapters.programs.guest_entries import SIDE_FILES, file_or_nothing, home_dir
 from bot.adapters.programs.guest_facts import database_facts, lacks_wal_guard, version_of
 from bot.adapters.programs.guest_file_system import file_system
 from bot.adapters.programs.guest_login import (
+    CANDIDATE_FILE,
+    KNOWN,
     call,
     generation_of,
     secure_token,
@@ -20,12 +32,14 @@ from bot.adapters.programs.guest_login import (
     token_there,
 )
 from bot.adapters.programs.guest_processes import stop_studio
-from bot.adapters.programs.shapes import stored_env
+from bot.adapters.programs.shapes import ACCESS_FILE, stored_env
 
 WEB_HOME = "web-ui"
 TICK_SECONDS = 0.05
 TAIL_BYTES = 4000
 TAIL_LINES = 4
+AGENT_FILES = ("config.yaml", ".env", "state.db", *(f"state.db{ending}" for ending in SIDE_FILES))
+"""What the agent opens when it starts. A pipe among them would keep it, and us, waiting for ever."""
 SWITCHES = (
     "HERMES_WEB_UI_DISABLE_UPDATE_CHECK",
     "HERMES_WEB_UI_DISABLE_SKILL_INJECTION",
@@ -61,15 +75,16 @@ def start(args: dict[str, Any]) -> dict[str, Any]:
     """Stop what runs, start, secure, wait until ready, look at the databases."""
     deadline = time.monotonic() + float(args["seconds"])
     home, port = args["home"], int(args["port"])
-    own = bot_dir(open_root(home))
-    web_home, _ = make_dir(own, WEB_HOME, 0o700)
+    own, web_home = _own_directories(home)
     env = studio_env(dict(os.environ), stored_env(own) or {}, home, args["workspace"])
     replaced = stop_studio(env, port)
+    window = open_window(own, web_home, f"{home}/{BOT_DIRECTORY}/{WEB_HOME}")
     with tempfile.TemporaryFile() as output:
         starter = _launch(env, port, args["workspace"], output)
-        generation, changed = _secure(
-            args["auth"], own, web_home, env, _Watch(starter, output, port, deadline, home)
+        generation, (sign_in, changed) = _secure(
+            args["auth"], own, web_home, env, _Watch(starter, output, port, deadline, home), window=window
         )
+        close_window(own)
         health = _until_ready(_Watch(starter, output, port, deadline, home))
         _let_end(starter)
     version = version_of(str(health.get("version")))
@@ -77,11 +92,27 @@ def start(args: dict[str, Any]) -> dict[str, Any]:
         "generation": generation,
         "replaced_running": replaced,
         "first_login_replaced": changed,
+        "sign_in": sign_in,
         "version": version,
         "lacks_wal_guard": lacks_wal_guard(version),
         "file_system": file_system(home),
         **{f"database_{name}": value for name, value in database_facts(home).items()},
     }
+
+
+def _own_directories(home: str) -> tuple[int, int]:
+    """The bot's directory and Studio's in it, after a look at what the agent and we are going to open."""
+    for name in AGENT_FILES:
+        file_or_nothing(f"{home}/{name}", follow=True)
+    path = f"{home}/{BOT_DIRECTORY}"
+    root = open_root(home)
+    os.close(home_dir(root, BOT_DIRECTORY, path, make=True))
+    own = bot_dir(root)
+    for name in (ACCESS_FILE, CANDIDATE_FILE, OPEN_FILE):
+        # Anything else is replaced when one of these is written.
+        if Path(path, name).is_dir() and not Path(path, name).is_symlink():
+            file_or_nothing(f"{path}/{name}")
+    return own, home_dir(own, WEB_HOME, f"{path}/{WEB_HOME}", make=True)
 
 
 def _launch(env: dict[str, str], port: int, workspace: str, output: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -130,8 +161,8 @@ class _Watch:
 
 def _tail_of(path: str) -> list[str]:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        fd = open_regular(path)
+    except (OSError, Refusal):
         return []
     with os.fdopen(fd, "rb") as file:
         size = os.fstat(fd).st_size
@@ -147,7 +178,9 @@ def printable_tail(data: bytes) -> list[str]:
     return [line for line in lines if line][-TAIL_LINES:]
 
 
-def _secure(auth: str, own: int, web_home: int, env: dict[str, str], watch: _Watch) -> tuple[str, bool]:
+def _secure(
+    auth: str, own: int, web_home: int, env: dict[str, str], watch: _Watch, *, window: bool
+) -> tuple[str, tuple[str, bool]]:
     """Take the sign-in as soon as anything answers: until then, whoever comes first could."""
     while True:
         code, status = call(watch.port, "GET", "/api/auth/status")
@@ -160,10 +193,10 @@ def _secure(auth: str, own: int, web_home: int, env: dict[str, str], watch: _Wat
         version = "" if has_users is not None else _webui_version(watch)
         generation = generation_of(auth, version, status, token_there=token_there(web_home))
     if generation == "users":
-        return generation, secure_users(own, watch.port, has_users)
+        return generation, secure_users(own, watch.port, has_users, window=window)
     if generation == "token":
         secure_token(own, web_home, env, watch.deadline)
-        return generation, False
+        return generation, (KNOWN, False)
     sentence = "this Studio tells neither its version nor how one signs in; set studio.auth to token or users"
     raise Refusal("studio-unknown-generation", sentence)
 

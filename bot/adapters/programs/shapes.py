@@ -12,17 +12,20 @@ ENV_FILE = "studio.env"
 """One JSON object of names and values. JSON, because a value may hold any quote, blank or ``=``."""
 
 ACCESS_FILE = "access.json"
-"""``{"generation": "users", "username", "password"}`` or ``{"generation": "token", "token"}``."""
+"""``{"generation": "users", "username", "password"}`` or ``{"generation": "token", "token"}``; or, when the
+owner has set a password that we do not know, ``{"generation": "users", "username", "sign_in"}``."""
 
 MAX_ENV = 262_144
 MAX_ACCESS = 4096
 MAX_VARIABLES = 1000
+CHANGED = "changed-by-owner"
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 DENIED = ("BASH_ENV", "ENV", "PATH", "PYTHONPATH", "NODE_PATH", "IFS")
 ACCESS = {
     "token": {"token": r"[0-9a-f]{64}"},
     "users": {"username": r"[A-Za-z0-9._@-]{1,64}", "password": r"[!-~]{8,128}"},
 }
+CHANGED_ACCESS = {"username": r"[A-Za-z0-9._@-]{0,64}", "sign_in": CHANGED}
 
 
 def variable_allowed(name: Any, value: Any) -> bool:
@@ -65,6 +68,8 @@ def parse_access(data: bytes) -> dict[str, str]:
     parsed = _parsed(data)
     if isinstance(parsed, dict):
         shapes = ACCESS.get(str(parsed.get("generation")), {})
+        if parsed.get("generation") == "users" and parsed.get("sign_in") is not None:
+            shapes = CHANGED_ACCESS
         texts = {name: parsed.get(name) for name in shapes}
         if shapes and all(isinstance(t, str) and re.fullmatch(shapes[n], t) for n, t in texts.items()):
             return {"generation": str(parsed["generation"]), **{n: str(t) for n, t in texts.items()}}

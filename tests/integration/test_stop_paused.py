@@ -1,0 +1,56 @@
+"""Stopping a paused sandbox on the platforms that do not simply delete one."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from contract.standin_world import places_of, world
+from installation import OPERATOR, install
+
+from bot.adapters.system import SystemClock
+from bot.domain.outcome import Done
+from bot.domain.sandbox import SandboxState
+from bot.usecases.lifecycle import StopRequest, ask_stop, stop
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.mark.parametrize(("platform", "closed"), [("0.5.1", True), ("0.6", None)])
+async def test_a_paused_sandbox_is_stopped_on_older_platforms(
+    tmp_path: Path,
+    platform: str,
+    closed: bool | None,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    async with world(tmp_path, platform=platform) as there:
+        sandbox_id = await there.provisioned("alpha")
+        await there.guest.start_studio(sandbox_id, port=9000, auth="auto")
+        await asyncio.to_thread(lambda: there.cube._handle(sandbox_id).pause())
+        deps = replace(install().deps, cube=there.cube, guest=there.guest, clock=SystemClock())
+        await ask_stop(StopRequest(request_id="r-q", actor=OPERATOR, target="alpha"), deps)
+
+        outcome = await stop("r-q", OPERATOR, deps)
+
+        assert isinstance(outcome, Done), outcome
+        assert outcome.value.studio_closed is closed
+        assert await there.cube.get(sandbox_id) is None
+        assert await there.node.has_home(places_of("alpha"))
+
+
+async def test_a_paused_sandbox_that_cannot_be_woken_stays_and_both_reasons_are_told(tmp_path: Path) -> None:
+    async with world(tmp_path, platform="0.5.1") as there:
+        sandbox_id = await there.provisioned("alpha")
+        await asyncio.to_thread(lambda: there.cube._handle(sandbox_id).pause())
+        there.faults.arm({"target": "cube", "kind": "resume-tap-busy", "times": 5})
+        deps = replace(install().deps, cube=there.cube, guest=there.guest, clock=SystemClock())
+        await ask_stop(StopRequest(request_id="r-q", actor=OPERATOR, target="alpha"), deps)
+
+        outcome = await stop("r-q", OPERATOR, deps)
+
+        view = await there.cube.get(sandbox_id)
+        there.faults.clear()
+        assert outcome.code == "cube-stuck-not-deletable"
+        assert "not in normal state" in outcome.detail
+        assert "ResourceBusy" in outcome.detail
+        assert view is not None
+        assert view.state is SandboxState.PAUSED
