@@ -7,8 +7,9 @@ from dataclasses import replace
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
 from bot.ports import Message
+from bot.usecases.asking import ask, give_up, place
 from bot.usecases.launch_secrets import learn
-from bot.usecases.provision import ask, cancel, give_up, place, provision
+from bot.usecases.provision import cancel, provision
 from bot.usecases.recovery import continue_request
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
 from handlers.following import follow

@@ -7,7 +7,6 @@ does is in ``provision_steps``.
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 
 from bot.domain import endings
 from bot.domain.actors import Action, Actor, decide
@@ -24,47 +23,12 @@ from bot.domain.provisioning import (
     StepState,
 )
 from bot.usecases.deps import Deps
-from bot.usecases.journal import ASKED, Journal
-from bot.usecases.provision_steps import Provisioning, StepEnded, journal_of, particulars
+from bot.usecases.journal import Journal
+from bot.usecases.provision_steps import Provisioning, StepEnded
 
 log = logging.getLogger(__name__)
 
 CANCEL_CODE = "cancel-requested"
-PLACED = "placed"
-
-
-async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
-    """Take a request on: from now on a crash cannot make it disappear, and it can be cancelled.
-
-    Every request that was asked for ends in ``provision`` or ``give_up``.
-    """
-    details = particulars(request, deps.process)
-    try:
-        await journal_of(request, deps).write("intent", code=ASKED, node=request.node, details=details)
-    except AuditUnavailableError:
-        return endings.unrecorded()
-    deps.running.add(request.request_id)
-    return replace(request, asked=True)
-
-
-async def place(request: CreateRequest, deps: Deps) -> None:
-    """Note where it is told, so that a restart finds its thread and the message that moves."""
-    details = {"progress_ts": request.progress_ts}
-    try:
-        await journal_of(request, deps).write("step", code=PLACED, details=details)
-    except AuditUnavailableError:
-        log.exception("the thread of %s could not be noted; its job will say more", request.request_id)
-
-
-async def give_up(request: CreateRequest, outcome: Refused | Failed | Unknown, deps: Deps) -> None:
-    """End a request that was asked for and never ran, or whose telling broke."""
-    deps.running.discard(request.request_id)
-    try:
-        rows = await deps.log.of_request(request.request_id)
-        if rows and rows[-1].phase != "outcome":
-            await journal_of(request, deps).close(outcome, node=request.node)
-    except AuditUnavailableError:
-        log.exception("the end of %s could not be written to the audit log", request.request_id)
 
 
 async def provision(request: CreateRequest, deps: Deps) -> AsyncGenerator[StepEvent | Finished, None]:

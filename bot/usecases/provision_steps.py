@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
 
 from bot.domain import endings
-from bot.domain.actors import Action
 from bot.domain.environment import merge_env
 from bot.domain.errors import CubeError
 from bot.domain.explanations import is_unknown_outcome
@@ -34,8 +32,8 @@ from bot.domain.sandbox import (
 from bot.domain.skills import OverlayPlan, plan_overlay
 from bot.ports import Lock, Node, StudioStarted
 from bot.usecases.admission import admit
+from bot.usecases.asking import journal_of, particulars
 from bot.usecases.deps import Deps
-from bot.usecases.journal import Journal
 from bot.usecases.launch_secrets import learn
 from bot.usecases.occupancy import look
 
@@ -44,28 +42,6 @@ SETTLE_SECONDS = 20.0
 """How long the Web UI may take to look well from outside after it looked well from inside."""
 
 Work = Callable[[], Awaitable[str]]
-
-
-def journal_of(request: CreateRequest, deps: Deps) -> Journal:
-    """The audit rows of a create."""
-    return Journal(
-        log=deps.log, request_id=request.request_id, action=Action.CREATE, actor=request.actor,
-        channel=request.channel, thread_ts=request.thread_ts, home=request.home, workspace=request.workspace,
-    )  # fmt: skip
-
-
-def particulars(request: CreateRequest, process: str) -> dict[str, Any]:
-    """What its intent keeps, so that it can be continued by somebody who never saw it. No value of env=."""
-    return {
-        "owner": request.owner,
-        "template": request.template,
-        "timeout": request.timeout,
-        "profile": request.profile,
-        "env_names": sorted({*request.env, *request.env_names}),
-        "progress_ts": request.progress_ts,
-        "continues": request.continues,
-        "process": process,
-    }
 
 
 class StepEnded(Exception):  # noqa: N818 - it ends a step with an outcome; it is not always an error

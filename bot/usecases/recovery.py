@@ -9,11 +9,11 @@ from bot.domain.errors import CubeError
 from bot.domain.outcome import Done, Offer, Outcome, Refused, Unknown
 from bot.domain.provisioning import CreateRequest, Step
 from bot.domain.sandbox import REQUEST_KEY
+from bot.usecases.asking import ask
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal, admitted, claimed_by, last_sandbox
 from bot.usecases.lifecycle import already_decided
 from bot.usecases.occupancy import confirmed
-from bot.usecases.provision import ask
 from bot.usecases.targets import NOTHING_CHANGED
 
 BOT = Actor("hermes-bot", ActorKind.BOT)

@@ -270,7 +270,7 @@ async def test_looking_does_not_wake_a_paused_sandbox(there: World, sandbox: str
 
 
 async def test_a_dead_data_plane_is_told_from_a_missing_sandbox(there: World, sandbox: str) -> None:
-    there.faults.arm({"target": "cube", "kind": "data-plane-dead"})
+    there.faults.arm({"target": "cube", "kind": "data-plane-dead", "delay_s": 0.05})
 
     with pytest.raises(CubeError) as dead:
         await there.cube.run(sandbox, "true")

@@ -58,7 +58,7 @@ async def real(there: World) -> AsyncIterator[World]:
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    return "s-" + "".join(c if c.isalnum() else "-" for c in request.node.name.lower())[:50].strip("-")
+    return "s-" + "".join(c if c.isalnum() else "-" for c in request.node.name.lower())[-50:].strip("-")
 
 
 def own_files(there: World, name: str) -> Path:
@@ -136,7 +136,11 @@ async def test_starting_again_and_again_stays_away_from_studio_s_lock(real: Worl
     assert (await log_in(real, sandbox, OWN)).status_code == 200
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"generation": "users", "username": "admin"}'])
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", '{"generation": "users", "username": "admin"}'],
+    ids=["missing", "damaged", "incomplete"],
+)
 async def test_a_lost_or_damaged_record_locks_nobody_out(real: World, name: str, content: str) -> None:
     sandbox = await started(real, name)
     record = own_files(real, name) / "access.json"

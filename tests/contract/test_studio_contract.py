@@ -87,7 +87,7 @@ async def test_an_absent_sandbox_is_not_healthy(side: Side) -> None:
 
 async def test_a_dead_route_is_said(there: World) -> None:
     name = await there.provisioned("routed")
-    there.faults.arm({"target": "cube", "kind": "data-plane-dead", "times": 5})
+    there.faults.arm({"target": "cube", "kind": "data-plane-dead", "delay_s": 0.05, "times": 5})
 
     health = await there.studio.envd(name)
 

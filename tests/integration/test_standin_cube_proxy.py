@@ -9,9 +9,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+import pytest_asyncio
 from integration.standin_cube_kit import Rig, eventually, running
 
-pytestmark = pytest.mark.sandbox
+from bot.standin.cube import proxy
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="module")]
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # inside a sandbox
 WEBSOCKET = """\
 import base64, hashlib, socket
@@ -29,10 +32,20 @@ while True:
 """
 
 
-@pytest.fixture
-async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with running(tmp_path) as made:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def one_for_all(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Rig]:
+    async with running(tmp_path_factory.mktemp("proxy")) as made:
         yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def rig(one_for_all: Rig) -> AsyncIterator[Rig]:
+    """The stand-in of all tests here, without sandboxes or faults of an earlier one."""
+    yield one_for_all
+    one_for_all.faults.clear()
+    async with one_for_all.api() as api:
+        for made in (await api.get("/sandboxes")).json():
+            await api.delete(f"/sandboxes/{made['sandboxID']}")
 
 
 async def _start(rig: Rig, sandbox_id: str, *argv: str) -> None:
@@ -182,7 +195,11 @@ async def test_while_pausing_the_answer_is_503_retry_after_2(rig: Rig) -> None:
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
 
 
-async def test_before_0_6_a_request_to_an_api_paused_sandbox_goes_into_the_void(tmp_path: Path) -> None:
+async def test_before_0_6_a_request_to_an_api_paused_sandbox_goes_into_the_void(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert proxy._CONNECT_SECONDS == 3
+    monkeypatch.setattr(proxy, "_CONNECT_SECONDS", 0.1)
     async with running(tmp_path, "0.5.1") as rig, rig.api() as api:
         made = (await rig.create())["sandboxID"]
         await api.post(f"/sandboxes/{made}/pause")

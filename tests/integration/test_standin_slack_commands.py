@@ -12,6 +12,8 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_events import SlashCommandPayload
 
+from bot.standin.slack import sockets
+
 
 @pytest.fixture
 async def workspace(tmp_path: Path) -> AsyncIterator[Workspace]:
@@ -71,13 +73,17 @@ async def test_without_a_socket_the_dispatch_fails_visibly(workspace: Workspace)
     assert "dispatch_failed" in (await workspace.messages())[-1]["text"]
 
 
-async def test_an_ack_after_three_seconds_is_too_late(workspace: Workspace) -> None:
+async def test_an_ack_after_three_seconds_is_too_late(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sockets.ACK_DEADLINE_S == 3
+    monkeypatch.setattr(sockets, "ACK_DEADLINE_S", 0.3)
     acked_late = asyncio.Event()
 
     def listen(app: AsyncApp) -> None:
         @app.middleware
         async def slow(next_: Any) -> None:
-            await asyncio.sleep(3.3)
+            await asyncio.sleep(0.6)
             await next_()
 
         @app.command("/hermes")

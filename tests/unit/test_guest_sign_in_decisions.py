@@ -29,7 +29,7 @@ class Answers:
         self.status = status
         self.tried: list[str] = []
 
-    def __call__(self, port: int, method: str, path: str, body: Any = None, bearer: str = "") -> Any:
+    def __call__(self, _port: int, _method: str, path: str, body: Any = None, _bearer: str = "") -> Any:
         if path.endswith("/change-password"):
             self.password = body["newPassword"]
             return 200, {"success": True}

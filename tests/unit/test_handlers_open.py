@@ -36,6 +36,24 @@ async def test_the_owner_gets_a_modal_with_link_and_sign_in(desk: Desk) -> None:
     assert "Only you see this" in repr(view)
 
 
+async def test_a_password_that_the_owner_set_is_told_and_the_old_one_not_shown() -> None:
+    desk = open_desk()
+    await desk.command("U_OPERATOR", "create home=alpha")
+    [dead] = secrets_of(desk)
+    desk.world.node.homes["alpha"].password_changed = True
+    desk.world.cube.sandboxes.clear()
+    await desk.command("U_OPERATOR", "create home=alpha")
+
+    result = desk.thread(number=1)[-1]
+    await desk.press("U_OPERATOR", result, "hermes.open")
+
+    view = repr(view_of(desk, "U_OPERATOR"))
+    assert "The bot does not know the password of this Studio" in shown(result)
+    assert "The password is the one that was set in Studio" in view
+    assert "admin" in view
+    assert dead not in view
+
+
 async def test_the_modal_is_opened_before_anything_is_read(desk: Desk) -> None:
     seen: list[str] = []
 

@@ -9,7 +9,7 @@ from bot.domain.actors import Action, Actor
 from bot.domain.errors import ChatError
 from bot.domain.provisioning import CreateRequest, Step, StepEvent, StepState
 from bot.ports import Message
-from bot.usecases.provision import ask
+from bot.usecases.asking import ask
 from bot.usecases.recovery import Interrupted, find_interrupted
 from handlers.render.progress import Progress, progress_message
 from handlers.restart import announce_interrupted

@@ -11,8 +11,9 @@ from bot.domain.provisioning import CreateRequest, Seeding, Step, StepState
 from bot.domain.rules import Limits
 from bot.domain.sandbox import HOME_KEY, SandboxState
 from bot.ports import CommandResult
+from bot.usecases.asking import ask, give_up
 from bot.usecases.default_home import COPY, make_default_home
-from bot.usecases.provision import ask, cancel, give_up
+from bot.usecases.provision import cancel
 from bot.usecases.recovery import continue_request, find_interrupted, record_interrupted
 
 

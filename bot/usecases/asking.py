@@ -1,0 +1,73 @@
+"""Taking a create on: in the audit log before its thread opens, so that no crash makes it disappear."""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from bot.domain import endings
+from bot.domain.actors import Action
+from bot.domain.audit import AuditUnavailableError
+from bot.domain.outcome import Failed, Refused, Unknown
+from bot.domain.provisioning import CreateRequest
+from bot.usecases.deps import Deps
+from bot.usecases.journal import ASKED, Journal
+
+log = logging.getLogger(__name__)
+
+PLACED = "placed"
+
+
+async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
+    """Take a request on: from now on a crash cannot make it disappear, and it can be cancelled.
+
+    Every request that was asked for ends in ``provision`` or ``give_up``.
+    """
+    details = particulars(request, deps.process)
+    try:
+        await journal_of(request, deps).write("intent", code=ASKED, node=request.node, details=details)
+    except AuditUnavailableError:
+        return endings.unrecorded()
+    deps.running.add(request.request_id)
+    return replace(request, asked=True)
+
+
+async def place(request: CreateRequest, deps: Deps) -> None:
+    """Note where it is told, so that a restart finds its thread and the message that moves."""
+    details = {"progress_ts": request.progress_ts}
+    try:
+        await journal_of(request, deps).write("step", code=PLACED, details=details)
+    except AuditUnavailableError:
+        log.exception("the thread of %s could not be noted; its job will say more", request.request_id)
+
+
+async def give_up(request: CreateRequest, outcome: Refused | Failed | Unknown, deps: Deps) -> None:
+    """End a request that was asked for and never ran, or whose telling broke."""
+    deps.running.discard(request.request_id)
+    try:
+        rows = await deps.log.of_request(request.request_id)
+        if rows and rows[-1].phase != "outcome":
+            await journal_of(request, deps).close(outcome, node=request.node)
+    except AuditUnavailableError:
+        log.exception("the end of %s could not be written to the audit log", request.request_id)
+
+
+def journal_of(request: CreateRequest, deps: Deps) -> Journal:
+    """The audit rows of a create."""
+    return Journal(
+        log=deps.log, request_id=request.request_id, action=Action.CREATE, actor=request.actor,
+        channel=request.channel, thread_ts=request.thread_ts, home=request.home, workspace=request.workspace,
+    )  # fmt: skip
+
+
+def particulars(request: CreateRequest, process: str) -> dict[str, Any]:
+    """What its intent keeps, so that it can be continued by somebody who never saw it. No value of env=."""
+    return {
+        "owner": request.owner,
+        "template": request.template,
+        "timeout": request.timeout,
+        "profile": request.profile,
+        "env_names": sorted({*request.env, *request.env_names}),
+        "progress_ts": request.progress_ts,
+        "continues": request.continues,
+        "process": process,
+    }
