@@ -3,6 +3,9 @@
 The first row of a create that names a sandbox belongs to the request that made it; later requests may
 continue with that sandbox, or be turned away because of it. What was asked for stands in the request's
 last intent.
+
+Conditions of the partial indexes are written out instead of bound: an index serves only a query that visibly
+holds its condition.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,14 +13,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from bot.adapters.audit_schema import TABLE
-from bot.domain.audit import CREATE, ENDINGS, AuditRow, row_of
+from bot.adapters.audit_schema import NAMES_ITS_SANDBOX, TABLE, TELLS_AN_END
+from bot.domain.audit import CREATE, AuditRow, row_of
 
 MADE: Final = "made"
 """The column of the answers with the sandbox; the row's own ``sandbox`` may be empty."""
 
-# Written out instead of bound: a partial index serves only a query that visibly holds its condition.
-_NAMED: Final = sa.text("audit_named.action = 'create' AND audit_named.sandbox <> ''")
 _ended: Final = TABLE.alias("audit_ended")
 _intent: Final = TABLE.alias("audit_intent")
 _maker: Final = TABLE.alias("audit_maker")
@@ -34,9 +35,8 @@ def made_on(home: str) -> sa.Select[Any]:
     first = _first(_named.c.home == home)
     ended = sa.exists().where(
         _ended.c.sandbox == first.c.sandbox,
-        sa.text("audit_ended.sandbox <> ''"),
+        sa.text(f"audit_ended.{TELLS_AN_END}"),
         _ended.c.phase.in_(("outcome", "system")),
-        _ended.c.code.in_(sorted(ENDINGS)),
     )
     return _intents(first).where(~ended)
 
@@ -49,7 +49,7 @@ def rows_by_sandbox(found: Collection[Mapping[str, Any]]) -> dict[str, AuditRow]
 def _first(condition: sa.ColumnElement[bool]) -> sa.Subquery:
     return (
         sa.select(_named.c.sandbox, sa.func.min(_named.c.seq).label("seq"))
-        .where(_NAMED, condition)
+        .where(sa.text(NAMES_ITS_SANDBOX), condition)
         .group_by(_named.c.sandbox)
         .subquery("audit_first")
     )

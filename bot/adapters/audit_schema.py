@@ -18,6 +18,12 @@ from bot.domain.audit import AuditUnavailableError
 REVISION: Final = "0002"
 """The newest migration; a database that says so is opened without importing Alembic."""
 
+NAMES_ITS_SANDBOX: Final = "action = 'create' AND sandbox <> '' AND (phase <> 'step' OR code = 'step-5')"
+"""Rows of a create with its sandbox. Of the steps, the fifth names it first; later ones repeat it."""
+
+TELLS_AN_END: Final = "code IN ('stopped', 'sandbox-gone')"
+"""Rows after which a sandbox is no more, the domain's ``ENDINGS``. A query that holds this text is indexed."""
+
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 
 ADVISORY_KEY: Final = 0x6865726D6573
@@ -57,18 +63,25 @@ class AuditRecord(SQLModel, table=True):
             postgresql_where=sa.text("phase = 'vote'"),
         ),
         sa.Index(
-            "audit_sandbox",
+            "audit_created",
             "sandbox",
-            sqlite_where=sa.text("sandbox <> ''"),
-            postgresql_where=sa.text("sandbox <> ''"),
+            "seq",
+            sqlite_where=sa.text(NAMES_ITS_SANDBOX),
+            postgresql_where=sa.text(NAMES_ITS_SANDBOX),
         ),
         sa.Index(
-            "audit_created",
+            "audit_created_on",
             "home",
             "sandbox",
             "seq",
-            sqlite_where=sa.text("action = 'create' AND sandbox <> ''"),
-            postgresql_where=sa.text("action = 'create' AND sandbox <> ''"),
+            sqlite_where=sa.text(NAMES_ITS_SANDBOX),
+            postgresql_where=sa.text(NAMES_ITS_SANDBOX),
+        ),
+        sa.Index(
+            "audit_ended",
+            "sandbox",
+            sqlite_where=sa.text(TELLS_AN_END),
+            postgresql_where=sa.text(TELLS_AN_END),
         ),
     )
 

@@ -29,6 +29,9 @@ GENESIS: Final = "0" * 64
 CREATE: Final = "create"
 """The action of the rows that tell how a sandbox was made."""
 
+NAMING_STEP: Final = "step-5"
+"""The code of the step of a create that names its sandbox; steps before have none, those after repeat it."""
+
 SANDBOX_GONE: Final = "sandbox-gone"
 """The code of a ``system`` row: the sandbox that it names was found to be gone, whoever ended it."""
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 from bot.domain.audit import (
     CREATE,
     ENDINGS,
+    NAMING_STEP,
     AuditEvent,
     AuditRow,
     AuditUnavailableError,
@@ -151,7 +152,8 @@ class MemoryAuditLog:
         """The first row of a create that names each sandbox."""
         makers: dict[str, Columns] = {}
         for row in self._rows:
-            if row["action"] == CREATE and row["sandbox"]:
+            late = row["phase"] == "step" and row["code"] != NAMING_STEP
+            if row["action"] == CREATE and row["sandbox"] and not late:
                 makers.setdefault(str(row["sandbox"]), row)
         return makers
 

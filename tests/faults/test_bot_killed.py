@@ -6,12 +6,13 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e import quick_bot
-from e2e.installed import APPROVER, OPERATOR, OPERATOR2, Installed, Thread
+from e2e.installed import APPROVER, OPERATOR, OPERATOR2, OPS, Installed, Thread
 
-from bot.demo.reading import thread_text
+from bot.demo.reading import buttons, thread_text
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 
@@ -189,7 +190,7 @@ async def test_sigterm_lets_a_short_job_end(site: Installed) -> None:
 async def test_sigterm_ends_a_long_job_and_the_next_start_tells(site: Installed) -> None:
     await site.fault("node", "ssh-slow", delay_s=6)
     thread = await site.type(OPERATOR, "create home=endless")
-    await site.recorded(home="endless", phase="intent")
+    await site.recorded(home="endless", phase="intent", code="")
 
     code = await site.end_bot()
     await site.unarm()
@@ -229,3 +230,20 @@ async def _rows_beyond(site: Installed, count: int) -> bool:
 
 async def _gone(site: Installed, home: str) -> bool:
     return not await site.sandboxes(home)
+
+
+async def test_killed_before_its_first_step_it_is_told_and_continues(site: Installed) -> None:
+    await site.control.command(OPERATOR, OPS, "create home=early")
+    await site.recorded(home="early", code="asked")
+    await site.crash_bot()
+    await site.start_bot()
+
+    async def told() -> dict[str, Any] | None:
+        about = [m for m in await site.control.messages(OPS) if "early" in thread_text([m])]
+        return next((m for m in about if "hermes.create.continue" in buttons(m)), None)
+
+    message = await site.control.until("the interruption", told)
+    assert "Interrupted" in thread_text([message])
+    await site.control.click(OPERATOR, OPS, message["ts"], "hermes.create.continue")
+    await site.recorded(home="early", code="provisioned")
+    assert len(await site.sandboxes("early")) == 1
