@@ -4,6 +4,9 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 BIN := .venv/bin
 READY := .venv/.ready
+# Most of a test's time is waiting for servers that it has started, so two run at once: whole modules, because
+# their tests share servers, and in the order of the folders, which has the long ones first.
+SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test bench lint lock clean system
@@ -18,7 +21,7 @@ console: $(READY) system ## a local Slack in the browser, with the bot and a sta
 	$(BIN)/hermes-bot standin --with-bot
 
 test: $(READY) system ## the test suite
-	$(BIN)/pytest
+	$(BIN)/pytest $(SPREAD)
 
 bench: $(READY) system ## the figures of docs/bench.md as one JSON object
 	@$(PY) -m tests.bench

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from bot.domain.actors import Role
 from bot.domain.environment import env_name_problem
-from bot.domain.rules import Lifecycle, Limits, NodeRules, Rules, StudioRules
+from bot.domain.rules import MIN_IDLE, Lifecycle, Limits, NodeRules, Rules, StudioRules
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -70,10 +70,16 @@ class ChannelSettings(_Section):
     allowed: tuple[str, ...] = ("*",)
 
 
+def _patient(idle: int) -> int:
+    if idle != -1 and idle < MIN_IDLE:
+        raise ValueError(f"must be -1 (never) or at least {MIN_IDLE} seconds, for example 900")
+    return idle
+
+
 class LifecycleSettings(_Section):
     """``[lifecycle]``: idle seconds (-1 = never). Only ``pause`` keeps a paused sandbox alive."""
 
-    idle: Annotated[int, Field(ge=-1)] = 900
+    idle: Annotated[int, AfterValidator(_patient)] = 900
     on_timeout: Literal["pause"] = "pause"
     auto_resume: bool = True
 

@@ -22,7 +22,7 @@ NAMES_ITS_SANDBOX: Final = "action = 'create' AND sandbox <> '' AND (phase <> 's
 """Rows of a create with its sandbox. Of the steps, the fifth names it first; later ones repeat it."""
 
 TELLS_AN_END: Final = "code IN ('stopped', 'sandbox-gone')"
-"""Rows after which a sandbox is no more, the domain's ``ENDINGS``. A query that holds this text is indexed."""
+"""Rows after which a sandbox is no more: the domain's ``ENDINGS``. A query with this text is indexed."""
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 

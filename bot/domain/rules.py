@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+MIN_IDLE = 60
+"""Idle seconds. Cube sees activity at the end of a request, and some steps of a create take a while."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRules:

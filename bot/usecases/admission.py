@@ -12,7 +12,7 @@ from bot.domain.durations import spell_duration
 from bot.domain.environment import env_value_problem
 from bot.domain.outcome import Offer, Refused
 from bot.domain.provisioning import CreateRequest
-from bot.domain.rules import NodeRules
+from bot.domain.rules import MIN_IDLE, NodeRules
 from bot.domain.sandbox import Places, SandboxView, TemplateView
 from bot.ports import Lock
 from bot.usecases.deps import Deps
@@ -20,8 +20,6 @@ from bot.usecases.journal import admitted
 from bot.usecases.occupancy import Occupancy, look
 
 NOTHING_CHANGED = "Nothing was changed."
-MIN_TIMEOUT = 60
-"""Idle seconds. Cube sees activity at the end of a request, and some steps of a create take a while."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +61,11 @@ async def admit(request: CreateRequest, deps: Deps, turn: AsyncExitStack) -> Adm
             return _refuse(
                 "env-invalid", f"The value of env={name} cannot be used: {problem}", "Give another value."
             )
-    if request.timeout is not None and 0 <= request.timeout < MIN_TIMEOUT:
+    if request.timeout is not None and 0 <= request.timeout < MIN_IDLE:
         return _refuse(
             "timeout-too-short",
             f"With timeout={spell_duration(request.timeout)} the sandbox would pause while it is being made.",
-            f"Give {spell_duration(MIN_TIMEOUT)} or more, for example `timeout=15m`, or `timeout=never`.",
+            f"Give {spell_duration(MIN_IDLE)} or more, for example `timeout=15m`, or `timeout=never`.",
         )
     lock = await deps.locks.try_hold(f"home:{request.home}")
     if lock is None:

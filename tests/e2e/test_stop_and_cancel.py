@@ -93,7 +93,7 @@ async def test_stop_button_of_a_result_asks_in_the_same_thread(site: Installed) 
 async def test_cancel_stops_between_steps_and_continue_finishes(site: Installed) -> None:
     await site.fault("node", "ssh-slow", delay_s=1.0)
     thread = await site.type(OPERATOR, "create home=hasty")
-    await site.recorded(home="hasty", phase="intent")
+    await site.recorded(home="hasty", phase="intent", code="")
     await thread.press("hermes.create.cancel")
 
     told = await thread.ended(":x:")
@@ -109,7 +109,7 @@ async def test_cancel_stops_between_steps_and_continue_finishes(site: Installed)
 async def test_cancel_by_somebody_else_or_too_late_is_answered(site: Installed) -> None:
     await site.fault("node", "ssh-slow", delay_s=1.0)
     thread = await site.type(OPERATOR, "create home=steady")
-    await site.recorded(home="steady", phase="intent")
+    await site.recorded(home="steady", phase="intent", code="")
     progress = await thread.holding("hermes.create.cancel")
 
     refused = await site.answer_to_press(thread, "hermes.create.cancel", OPERATOR2, progress)

@@ -75,7 +75,7 @@ async def test_cube_that_is_down_is_a_refusal_that_changes_nothing(site: Install
     assert claims.what == "Cube does not answer."
     assert claims.safe == "Nothing was changed."
     assert not site.home("down").exists()
-    assert site.rows(home="down", phase="intent") == []
+    assert site.rows(home="down", phase="intent", code="") == []
     await site.unarm()
     await site.create(OPERATOR, "home=down")
 

@@ -50,7 +50,7 @@ async def test_lost_result_post_is_not_repeated_in_the_thread(site: Installed) -
 async def test_job_goes_on_while_the_socket_is_replaced(site: Installed) -> None:
     await site.fault("node", "ssh-slow", delay_s=0.6)
     thread = await site.type(OPERATOR, "create home=unplugged")
-    await site.recorded(home="unplugged", phase="intent")
+    await site.recorded(home="unplugged", phase="intent", code="")
     await site.fault("slack", "disconnect")
 
     told = await thread.ended(":white_check_mark:")

@@ -12,7 +12,6 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-
 _NAMES_ITS_SANDBOX = "action = 'create' AND sandbox <> '' AND (phase <> 'step' OR code = 'step-5')"
 
 
