@@ -48,4 +48,5 @@ async def answer_to(press: ButtonPress, services: Services) -> None:
     if act is None or identifier is None:
         await answer_press(press, notices.UNKNOWN_BUTTON, services)
         return
+    await services.deps.roster.ensure_fresh()
     await act(identifier, press, services)

@@ -1,5 +1,6 @@
 """Who holds which role now: configured user ids, usergroups and ``*``; unknown = no role."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -13,6 +14,10 @@ STALE_AFTER = timedelta(minutes=15)
 """Memberships older than this grant nothing: a removed approver must not stay one during an outage."""
 
 
+RETRY_AFTER = timedelta(seconds=30)
+"""How long a group that Slack does not tell is left alone, so that commands do not wait for it one by one."""
+
+
 class Roster:
     """Roles by id. Usergroups are looked up in the background, so that asking never waits."""
 
@@ -21,6 +26,8 @@ class Roster:
         self._clock = clock
         self._members_of = members_of
         self._groups: dict[str, tuple[datetime, frozenset[str]]] = {}
+        self._turn = asyncio.Lock()
+        self._tried: datetime | None = None
 
     @property
     def groups(self) -> frozenset[str]:
@@ -39,6 +46,15 @@ class Roster:
                 self._groups[group] = (self._clock.now(), members)
         return failures
 
+    async def ensure_fresh(self) -> None:
+        """Read usergroups whose memberships are too old to grant anything; usually there are none."""
+        async with self._turn:
+            now = self._clock.now()
+            waited = self._tried is None or abs(now - self._tried) > RETRY_AFTER
+            if waited and any(self._stale(group) for group in self.groups):
+                self._tried = now
+                await self.refresh()
+
     def role_of(self, actor: Actor) -> Role:
         """The strongest role of this actor now."""
         if actor.kind in (ActorKind.CLI, ActorKind.SCHEDULE, ActorKind.BOT):
@@ -51,7 +67,8 @@ class Roster:
         return any(entry in ("*", user) or user in self._members(entry) for entry in granted)
 
     def _members(self, group: str) -> frozenset[str]:
-        read_at, members = self._groups.get(group, (None, frozenset[str]()))
-        if read_at is None or self._clock.now() - read_at > STALE_AFTER:
-            return frozenset()
-        return members
+        return frozenset() if self._stale(group) else self._groups[group][1]
+
+    def _stale(self, group: str) -> bool:
+        read = self._groups.get(group)
+        return read is None or not timedelta() <= self._clock.now() - read[0] <= STALE_AFTER
