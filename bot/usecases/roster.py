@@ -13,7 +13,6 @@ MemberLookup = Callable[[str], Awaitable[frozenset[str]]]
 STALE_AFTER = timedelta(minutes=15)
 """Memberships older than this grant nothing: a removed approver must not stay one during an outage."""
 
-
 RETRY_AFTER = timedelta(seconds=30)
 """How long a group that Slack does not tell is left alone, so that commands do not wait for it one by one."""
 
