@@ -9,7 +9,7 @@ READY := .venv/.ready
 SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test bench lint lock clean system
+.PHONY: help demo console test test-postgres bench lint lock clean system
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 — \2/'
@@ -22,6 +22,10 @@ console: $(READY) system ## a local Slack in the browser, with the bot and a sta
 
 test: $(READY) system ## the test suite
 	$(BIN)/pytest $(SPREAD)
+
+test-postgres: $(READY) ## what a PostgreSQL database must do, on a server of its own
+	@.ci/system-packages '/usr/lib/postgresql/*/bin/initdb:postgresql' >&2
+	.ci/with-postgres $(BIN)/pytest tests/contract/test_audit_log_contract.py tests/unit/test_locks.py
 
 bench: $(READY) system ## the figures of docs/bench.md as one JSON object
 	@$(PY) -m tests.bench

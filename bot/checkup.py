@@ -64,14 +64,14 @@ async def _slack(client: AsyncWebClient) -> Finding:
         me = await client.auth_test()
     except SlackApiError as error:
         return Finding(
-            "Slack bot token",
+            "Slack bot",
             False,
             str(error.response["error"]),
             "Set SLACK_BOT_TOKEN from the app's OAuth page.",
         )
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         return Finding(
-            "Slack bot token",
+            "Slack bot",
             None,
             f"Slack cannot be reached: {error}",
             "Check SLACK_API_URL and the network.",
@@ -82,22 +82,20 @@ async def _slack(client: AsyncWebClient) -> Finding:
         return Finding(
             "Slack scopes", False, f"missing {', '.join(missing)}", "Reinstall the app from manifest.yaml."
         )
-    return Finding("Slack bot token", True, f"team {me['team']}, bot {me['user']}")
+    return Finding("Slack bot", True, f"team {me['team']}, bot {me['user']}")
 
 
 async def _socket(client: AsyncWebClient, settings: Settings) -> Finding:
     if not settings.slack.app_token:
-        return Finding(
-            "Slack app token", None, "not set", "Set SLACK_APP_TOKEN for Socket Mode, or run serve --http."
-        )
+        return Finding("Slack Socket Mode", None, "not set up", "Set SLACK_APP_TOKEN, or run serve --http.")
     try:
         await client.apps_connections_open(app_token=settings.slack.app_token)
     except SlackApiError as error:
         cure = "Make an app-level token with connections:write and switch Socket Mode on."
-        return Finding("Slack app token", False, str(error.response["error"]), cure)
+        return Finding("Slack Socket Mode", False, str(error.response["error"]), cure)
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        return Finding("Slack app token", None, str(error), "Check the network.")
-    return Finding("Slack app token", True, "Socket Mode opens")
+        return Finding("Slack Socket Mode", None, str(error), "Check the network.")
+    return Finding("Slack Socket Mode", True, "a connection opens")
 
 
 async def _channel(client: AsyncWebClient, name: str, channel: str) -> Finding:
@@ -126,7 +124,7 @@ async def _group(client: AsyncWebClient, group: str) -> Finding:
     return Finding(
         f"Usergroup {group}",
         bool(members),
-        f"{len(members)} members",
+        "1 member" if len(members) == 1 else f"{len(members)} members",
         "" if members else "It grants nobody a role.",
     )
 
@@ -191,16 +189,17 @@ async def _node(settings: NodeSettings, node: Node, deps: Deps) -> AsyncIterator
     yield Finding(
         subject,
         complete,
-        " ".join(who.stdout.split()),
+        f"user id {', '.join(who.stdout.splitlines())}",
         "" if complete else "Install python3 and rsync there.",
     )
     free = int(space.stdout.split()[3]) / GIB if space.exit_code == 0 else 0.0
-    enough = space.exit_code == 0 and free >= deps.rules.limits.min_free_gib
+    floor = deps.rules.limits.min_free_gib
+    enough = space.exit_code == 0 and free >= floor
     yield Finding(
         f"{subject} disk",
         enough,
-        f"{free:.1f} GiB free",
-        "" if enough else f"Make room in {settings.shared_root}.",
+        f"{free:.1f} GiB free, at least {floor:.1f} GiB wanted",
+        "" if enough else f"Make room in {settings.shared_root}, or lower [limits] min_free_gib.",
     )
     made = default.exit_code == 0
     yield Finding(

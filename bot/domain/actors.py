@@ -48,6 +48,11 @@ class Action(StrEnum):
     CANCEL = "cancel"
     SEED_DEFAULT = "seed-default"
 
+    @property
+    def word(self) -> str:
+        """The action as a person says it, after *to*."""
+        return {"reveal": "open a Studio", "seed-default": "make a default home"}.get(self.value, self.value)
+
 
 NEEDS: dict[Action, Role] = {
     Action.CREATE: Role.OPERATOR,
@@ -76,7 +81,7 @@ def decide(action: Action, actor: Actor, role: Role, *, owner: str | None = None
     needed = NEEDS[action]
     if role < needed:
         have = "You have no role in this bot" if role is Role.NONE else f"You are {_article(role)}"
-        return Denied("role-needed", f"{have}; to {action.value} you need to be {_article(needed)}.")
+        return Denied("role-needed", f"{have}; to {action.word} you need to be {_article(needed)}.")
     if action in OWNER_OR_APPROVER and owner is not None and actor.id != owner and role < Role.APPROVER:
         whose = f"<@{owner}>" if owner else "somebody unknown"
         return Denied("not-owner", f"It belongs to {whose}; only the owner or an approver can do that.")

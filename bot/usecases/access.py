@@ -57,7 +57,9 @@ async def reveal(sandbox_id: str, actor: Actor, channel: str, deps: Deps) -> Out
             )
             return Refused(
                 code=denied.code, what=denied.why, safe="Nothing was shown, and the attempt was recorded.",
-                todo="Ask the owner or an approver, or make your own: `/hermes create home=NAME`.",
+                todo="Ask an administrator for a role; `/hermes whoami` shows what you have."
+                if denied.code == "role-needed"
+                else "Ask the owner or an approver, or make your own: `/hermes create home=NAME`.",
             )  # fmt: skip
         stored = await _stored(found, deps)
         if stored is None:

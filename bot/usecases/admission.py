@@ -93,7 +93,8 @@ async def _decide(request: CreateRequest, deps: Deps, lock: Lock, turn: AsyncExi
     if others:
         return _in_use(request, others[0])
     if existing:
-        template = TemplateView(template_id=existing.template or "unknown")
+        if template is None or not template.answers_to(existing.template):
+            template = TemplateView(template_id=existing.template or "unknown")
     elif template is None or not template.ready:
         return await _no_template(request, deps, template)
     node = await _choose_node(request, deps, existing)
@@ -178,8 +179,9 @@ def _over_quota(
 ) -> Refused | None:
     limits = deps.rules.limits
     ours = [view for view in occupancy.everything if view.home]
-    made = {view.request for view in ours}
-    coming = [row for row in intents if row.action == Action.CREATE and row.request_id not in made]
+    # By home, as the job that continues another one's sandbox has an id of its own.
+    housed = {view.home for view in ours}
+    coming = [row for row in intents if row.action == Action.CREATE and row.home not in housed]
     mine = [view.home for view in ours if view.owner == request.owner]
     mine += [row.home for row in coming if (row.details.get("owner") or row.actor) == request.owner]
     if 0 < limits.per_user <= len(mine):

@@ -181,8 +181,7 @@ class Provisioning:
     async def create(self) -> str:
         """Step 5: one sandbox, whatever becomes of the answer."""
         if self.sandbox_id:
-            await self._done(Step.CREATE, adopted=True)
-            self._adopted = True
+            await self._done(Step.CREATE, continued=True)
             return f"continuing with `{self.sandbox_id}`"
         try:
             view = await self.deps.cube.create(self._spec())

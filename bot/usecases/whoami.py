@@ -5,13 +5,8 @@ from dataclasses import dataclass
 from bot.domain.actors import OWNER_OR_APPROVER, Action, Actor, Role, decide
 from bot.usecases.deps import Deps
 
-IN_SLACK = {
-    Action.CREATE: "create",
-    Action.STOP: "stop",
-    Action.REVEAL: "open a Studio",
-    Action.CANCEL: "cancel",
-}
-"""What can be asked for in Slack, as a person says it."""
+IN_SLACK = (Action.CREATE, Action.STOP, Action.REVEAL, Action.CANCEL)
+"""What can be asked for in Slack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +24,12 @@ def whoami(actor: Actor, deps: Deps) -> WhoAmI:
     role = deps.roster.role_of(actor)
     may: list[str] = []
     may_not: list[tuple[str, str]] = []
-    for action, word in IN_SLACK.items():
+    for action in IN_SLACK:
         denied = decide(action, actor, role)
         if denied:
-            may_not.append((word, denied.why))
+            may_not.append((action.word, denied.why))
         elif action in OWNER_OR_APPROVER and role < Role.APPROVER:
-            may.append(f"{word} (your own)")
+            may.append(f"{action.word} (your own)")
         else:
-            may.append(word)
+            may.append(action.word)
     return WhoAmI(actor_id=actor.id, role=role, may=tuple(may), may_not=tuple(may_not))

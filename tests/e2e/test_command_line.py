@@ -108,13 +108,20 @@ async def test_check_of_a_right_installation_finds_nothing(lived_in: Installed) 
     assert code == 0
     subjects = {finding["subject"] for finding in findings}
     assert {
-        "Slack bot token",
-        "Slack app token",
+        "Slack bot",
+        "Slack Socket Mode",
         "Audit log",
         "CubeAPI",
         "Template",
         "Node node-a",
     } <= subjects
+
+
+async def test_check_on_a_terminal_leaves_no_word_out(lived_in: Installed) -> None:
+    code, printed = await lived_in.run("check")
+
+    assert code == 0
+    assert "REDACTED" not in printed
 
 
 async def test_check_names_everything_that_is_wrong(lived_in: Installed) -> None:
@@ -135,7 +142,7 @@ async def test_check_names_everything_that_is_wrong(lived_in: Installed) -> None
 
     assert (first[0], second[0]) == (1, 1)
     assert {"Template", "Channel alerts"} == wrong_in(first[1])
-    assert {"Slack bot token", "CubeAPI"} <= wrong_in(second[1])
+    assert {"Slack bot", "CubeAPI"} <= wrong_in(second[1])
     assert token[:-6] not in second[1]
 
 

@@ -85,7 +85,8 @@ async def test_a_person_without_a_role_is_refused_in_the_modal(desk: Desk) -> No
     await desk.press("U_OUTSIDER", desk.thread()[-1], "hermes.open")
 
     view = view_of(desk, "U_OUTSIDER")
-    assert "You have no role" in repr(view)
+    assert "You have no role in this bot; to open a Studio you need to be an operator." in repr(view)
+    assert "make your own" not in repr(view)
     assert not [secret for secret in secrets_of(desk) if secret in repr(view)]
     assert not [b for b in view["blocks"] if b["type"] == "actions"]
 

@@ -6,12 +6,14 @@ import pytest
 from contract.doubles import fault
 from installation import APPROVER, OPERATOR, OPERATOR2, Installation, install
 
+from bot.domain.errors import GuestError
 from bot.domain.outcome import Done
 from bot.domain.rules import Limits
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.usecases.access import reveal
 from bot.usecases.lifecycle import StopRequest, ask_stop, dismiss_stop
 from bot.usecases.occupancy import look
+from bot.usecases.recovery import continue_request
 from bot.usecases.targets import Found, find
 
 
@@ -202,3 +204,21 @@ async def test_a_look_that_cube_refuses_declares_nothing_gone(world: Installatio
 
     assert outcome.code == "cube-unavailable"
     assert list(await world.log.created_on("alpha")) == [sandbox_id]
+
+
+async def test_a_job_that_continues_counts_its_sandbox_once() -> None:
+    world = install(limits=Limits(per_user=2))
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
+    await world.create("alpha")
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+    continued = await continue_request(request_id, OPERATOR, world.deps)
+    besides: list[object] = []
+
+    async def create_another() -> None:
+        besides.append(await world.create("beta"))
+
+    world.guest.before("apply_overlay", create_another)
+
+    await world.run(continued.value)
+
+    assert [outcome.code for outcome in besides] == ["provisioned"]

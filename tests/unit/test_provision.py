@@ -189,6 +189,22 @@ async def test_continue_finishes_with_the_same_sandbox(world: Installation) -> N
     assert world.node.homes["alpha"].env == {"A": "1"}
 
 
+async def test_a_continued_sandbox_is_named_as_it_was_asked_for_and_not_called_lost(
+    world: Installation,
+) -> None:
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
+    await world.create("alpha")
+    [kept] = world.cube.sandboxes.values()
+    world.cube.sandboxes[kept.sandbox_id] = replace(kept, template="tpl-studio")
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+    continued = await continue_request(request_id, OPERATOR, world.deps)
+
+    _, outcome = await world.run(continued.value)
+
+    assert isinstance(outcome, Done)
+    assert (outcome.value.template, outcome.value.adopted) == ("hermes-studio", False)
+
+
 async def test_continue_acts_once(world: Installation) -> None:
     world.guest.fail("start_studio", GuestError("studio-did-not-start", "port 9000 stays closed"))
     await world.create("alpha")
