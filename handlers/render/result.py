@@ -25,6 +25,9 @@ _SEEDING = {
     Seeding.COMPLETED: "an interrupted filling was completed",
 }
 
+NOTICEABLE = 0.05
+"""Seconds."""
+
 
 def announcement(request: CreateRequest) -> Message:
     """The first message in the channel; its thread tells the rest."""
@@ -74,7 +77,7 @@ def result_message(result: Provisioned) -> Message:
                 if notes
                 else []
             ),
-            blocks.context(_durations(result), f"Request {code(result.request_id)}"),
+            blocks.context(*filter(None, [_durations(result)]), f"Request {code(result.request_id)}"),
             _buttons(result.sandbox_id),
         ],
     )
@@ -146,9 +149,9 @@ def _wal_line(agent: AgentFacts) -> str:
 
 
 def _durations(result: Provisioned) -> str:
-    return " · ".join(
-        f"{STEP_TITLES[step]} {seconds(result.durations[step])}" for step in Step if step in result.durations
-    )
+    """The steps that took a noticeable time; the progress message above has them all."""
+    took = [step for step in Step if result.durations.get(step, 0.0) >= NOTICEABLE]
+    return " · ".join(f"{STEP_TITLES[step]} {seconds(result.durations[step])}" for step in took)
 
 
 def _buttons(sandbox_id: str) -> Block:
