@@ -14,7 +14,7 @@ from bot.usecases.recovery import continue_request
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
 from handlers.following import follow
 from handlers.grammar import Command
-from handlers.jobs import BROKEN, Job, Lane
+from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
@@ -30,7 +30,7 @@ from handlers.services import Services
 
 
 async def create(call: SlashCall, command: Command, services: Services) -> None:
-    """Open the thread at once; the work itself waits its turn among the long jobs."""
+    """Take it on at once; its thread, and then the work itself, each wait their turn."""
     home = command.text("home")
     if not home:
         await answer(call, example_message(), services)
@@ -53,14 +53,18 @@ async def create(call: SlashCall, command: Command, services: Services) -> None:
     if isinstance(asked, Refused):
         await answer(call, failure_message(cleaned(asked, services.deps.redactor)), services)
         return
-    try:
+
+    async def run() -> None:
         thread = await open_thread(call, announcement(asked), services)
         placed = replace(asked, channel=thread.channel, thread_ts=thread.thread_ts)
         await place(placed, services.deps)
         await _begin(placed, thread, services)
-    except Exception:
-        await give_up(asked, BROKEN, services.deps)
-        raise
+
+    async def tell(why: NotDone) -> None:
+        await give_up(asked, why, services.deps)
+        await answer(call, failure_message(cleaned(why, services.deps.redactor)), services)
+
+    services.jobs.start(Job(name=f"thread of {asked.request_id}", run=run, tell=tell), Lane.OPENING)
 
 
 async def continue_create(request_id: str, press: ButtonPress, services: Services) -> None:

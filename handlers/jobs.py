@@ -41,6 +41,8 @@ class Lane(Enum):
 
     QUICK = "quick"
     """Answers: a handful of Slack calls."""
+    OPENING = "opening"
+    """Opening threads: a channel takes about one message a second, and many may be asked for at once."""
     LONG = "long"
     """Provisioning and stopping: minutes."""
     SORRY = "sorry"
@@ -72,13 +74,19 @@ class _Queue:
 
 
 class Jobs:
-    """Runs jobs in three lanes, each with a bounded number running and waiting."""
+    """Runs jobs in lanes, each with a bounded number running and waiting."""
 
     def __init__(
-        self, *, quick: tuple[int, int] = (16, 600), long: tuple[int, int] = (16, 100), sorry: int = 1_000
+        self,
+        *,
+        quick: tuple[int, int] = (16, 600),
+        opening: tuple[int, int] = (16, 600),
+        long: tuple[int, int] = (16, 100),
+        sorry: int = 1_000,
     ) -> None:
         self._lanes = {
             Lane.QUICK: _Queue(*quick),
+            Lane.OPENING: _Queue(*opening),
             Lane.LONG: _Queue(*long),
             Lane.SORRY: _Queue(2, sorry),
         }

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack_calls import Body, SlackCalls
-from bot.adapters.slack_pace import EDIT_BURST, EDIT_EVERY, ChannelPaces, Pace
+from bot.adapters.slack_pace import EDIT_BURST, EDIT_EVERY, WHISPER_BURST, WHISPER_EVERY, ChannelPaces, Pace
 from bot.adapters.slack_text import as_text
 from bot.domain.errors import ChatError
 from bot.ports import Clock, Message, Posted, Redactor
@@ -45,6 +45,7 @@ class SlackChat:
         self._clock = clock
         self._channels = ChannelPaces(clock)
         self._edits = Pace(clock, interval=EDIT_EVERY, burst=EDIT_BURST)
+        self._whispers = Pace(clock, interval=WHISPER_EVERY, burst=WHISPER_BURST)
         self._plan_refused_until = float("-inf")
 
     async def close(self) -> None:
@@ -73,7 +74,7 @@ class SlackChat:
         base = {"channel": channel, "user": user} | ({"thread_ts": thread_ts} if thread_ts else {})
 
         async def send(body: Body) -> None:
-            await self._channels.turn(channel)
+            await self._whispers.turn()
             await self._calls.web("chat.postEphemeral", {**base, **body})
 
         await self._best(message, send, ())

@@ -1,4 +1,4 @@
-"""How fast we may talk to Slack: about one message a second in a channel, and few edits in a workspace.
+"""How fast we may talk to Slack: about one message a second in a channel; edits and whispers by workspace.
 
 Slack answers too many with 429, or takes them and hides them. Rates: Slack's rate limit reference.
 """
@@ -9,6 +9,8 @@ MESSAGE_EVERY = 1.0
 MESSAGE_BURST = 4
 EDIT_EVERY = 60 / 50
 EDIT_BURST = 10
+WHISPER_EVERY = 60 / 100
+WHISPER_BURST = 10
 CHANNELS = 2_000
 """Channels that are remembered; quiet ones are forgotten first."""
 

@@ -1,9 +1,11 @@
+import asyncio
 from typing import Any
 
 import pytest
 from slack_desk import Desk, open_desk, shown
 
 from bot.domain.errors import ChatError, NodeError
+from handlers.jobs import Jobs
 
 
 @pytest.fixture
@@ -266,3 +268,18 @@ async def test_a_last_edit_that_slack_refuses_for_good_is_given_up(desk: Desk) -
 
     assert desk.chat.called("update") < 6
     assert "Studio for home alpha is ready" in desk.thread()[-1].text
+
+
+async def test_answers_do_not_wait_for_threads_to_be_opened() -> None:
+    desk = open_desk(jobs=Jobs(quick=(1, 5), opening=(1, 5)))
+    slow = asyncio.Event()
+    desk.chat.before("post", slow.wait)
+    await desk.command("U_OPERATOR", "create home=alpha", settle=False)
+    await desk.command("U_OPERATOR", "create home=beta", settle=False)
+
+    await desk.command("U_OPERATOR2", "whoami", settle=False)
+
+    await desk.until(lambda: "operator" in desk.told("U_OPERATOR2"))
+    assert not desk.parents()
+    slow.set()
+    await desk.services.jobs.idle()
