@@ -25,6 +25,7 @@ from bot.domain.audit import (
     ChainReport,
     timestamp,
 )
+from bot.domain.ids import home_id
 from bot.ports import AuditLog
 
 OpenLog = Callable[[str | None], Awaitable[AuditLog]]
@@ -55,7 +56,17 @@ Database = Annotated[
         metavar="URL",
     ),
 ]
-Home = Annotated[str | None, typer.Option(help="Only rows about this home-id.", metavar="HOME-ID")]
+
+
+def _home(text: str | None) -> str | None:
+    if text and text != "default" and not home_id(text):
+        raise typer.BadParameter("that is no home-id; it looks like --home atlas")
+    return text
+
+
+Home = Annotated[
+    str | None, typer.Option(help="Only rows about this home-id.", metavar="HOME-ID", callback=_home)
+]
 Sandbox = Annotated[str | None, typer.Option(help="Only rows about this sandbox.", metavar="SANDBOX-ID")]
 User = Annotated[
     str | None, typer.Option(help="Only rows of this actor: a Slack user id or cli:LOGIN.", metavar="ID")

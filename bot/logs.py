@@ -12,6 +12,14 @@ QUIET = ("slack_sdk", "slack_bolt", "asyncssh", "httpx", "httpcore", "alembic", 
 """Libraries whose debug lines carry bodies, tickets and tokens: never below INFO."""
 
 
+class _ExpectedOfBolt(logging.Filter):
+    """Bolt warns at every start that it ignores SLACK_BOT_TOKEN, which is what we want of it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Everything else passes."""
+        return "will be unused" not in record.getMessage() and "will be ignored" not in record.getMessage()
+
+
 class _LastGate(logging.Formatter):
     """Redacts the finished line, whatever it was made of, tracebacks included."""
 
@@ -45,6 +53,7 @@ def configure(style: Literal["json", "console"], redactor: Redactor, level: int 
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_LastGate(formatter, redactor))
+    logging.getLogger("slack_bolt.AsyncApp").addFilter(_ExpectedOfBolt())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)

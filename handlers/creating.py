@@ -7,6 +7,7 @@ from dataclasses import replace
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
 from bot.ports import Message
+from bot.usecases.admission import precheck
 from bot.usecases.asking import ask, give_up, place
 from bot.usecases.launch_secrets import learn
 from bot.usecases.provision import cancel, provision
@@ -52,6 +53,11 @@ async def create(call: SlashCall, command: Command, services: Services) -> None:
     asked = await ask(request, services.deps)
     if isinstance(asked, Refused):
         await answer(call, failure_message(cleaned(asked, services.deps.redactor)), services)
+        return
+    refused = precheck(asked, services.deps)
+    if refused:
+        await give_up(asked, refused, services.deps)
+        await answer(call, failure_message(cleaned(refused, services.deps.redactor)), services)
         return
 
     async def run() -> None:

@@ -1,6 +1,5 @@
 """The commands of `/hermes`: what each takes, one line of help, and a line that can be typed as it is."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -156,8 +155,3 @@ def first_words() -> tuple[str, ...]:
 def subverbs(first: str) -> tuple[Verb, ...]:
     """The commands that start with `first` and have a second word; empty for a verb that stands alone."""
     return tuple(verb for verb in VERBS if verb.name.startswith(f"{first}."))
-
-
-def usages() -> Iterator[str]:
-    """Every command's usage with the slash command in front, in the order of the help."""
-    return (f"{SLASH} {verb.usage}" for verb in VERBS)

@@ -37,12 +37,8 @@ class Admitted:
     notes: tuple[str, ...] = ()
 
 
-async def admit(request: CreateRequest, deps: Deps, turn: AsyncExitStack) -> Admitted | Refused:
-    """Decide. The lock of an ``Admitted`` is the caller's to release.
-
-    ``turn`` is entered before quotas are counted; until it is closed no other request is admitted. The
-    caller closes it once the intent is in the log, where the next one counts it.
-    """
+def precheck(request: CreateRequest, deps: Deps) -> Refused | None:
+    """What can be refused without a look at Cube or a node; asked before a thread is opened, too."""
     role = deps.roster.role_of(request.actor)
     denied = decide(Action.CREATE, request.actor, role)
     if denied:
@@ -67,6 +63,18 @@ async def admit(request: CreateRequest, deps: Deps, turn: AsyncExitStack) -> Adm
             f"With timeout={spell_duration(request.timeout)} the sandbox would pause while it is being made.",
             f"Give {spell_duration(MIN_IDLE)} or more, for example `timeout=15m`, or `timeout=never`.",
         )
+    return None
+
+
+async def admit(request: CreateRequest, deps: Deps, turn: AsyncExitStack) -> Admitted | Refused:
+    """Decide. The lock of an ``Admitted`` is the caller's to release.
+
+    ``turn`` is entered before quotas are counted; until it is closed no other request is admitted. The
+    caller closes it once the intent is in the log, where the next one counts it.
+    """
+    refused = precheck(request, deps)
+    if refused:
+        return refused
     lock = await deps.locks.try_hold(f"home:{request.home}")
     if lock is None:
         return await _busy(request, deps)
@@ -225,12 +233,14 @@ async def _choose_node(
     rules = deps.rules
     names = ", ".join(node.id for node in rules.nodes)
     wanted = (existing.node if existing else "") or request.node
-    if wanted:
-        node = rules.node(wanted)
-        return node or _refuse("node-unknown", f"There is no node {wanted}.", f"Nodes here: {names}.")
-    if len(rules.nodes) == 1:
-        return rules.nodes[0]
-    holders = [node for node in rules.nodes if await _holds_home(request, deps, node)]
+    node = rules.node(wanted) if wanted else None
+    if wanted and node is None:
+        return _refuse("node-unknown", f"There is no node {wanted}.", f"Nodes here: {names}.")
+    if len(rules.nodes) == 1 or (node and (existing or request.continues)):
+        return node or rules.nodes[0]
+    holders = [one for one in rules.nodes if await _holds_home(request, deps, one)]
+    if node:
+        return node if node in holders or not holders else _elsewhere(request, holders[0])
     if len(holders) > 1:
         return _refuse(
             "node-ambiguous",
@@ -238,6 +248,15 @@ async def _choose_node(
             "Say which one you mean, for example `node=" + holders[0].id + "`.",
         )
     return holders[0] if holders else rules.nodes[0]
+
+
+def _elsewhere(request: CreateRequest, holder: NodeRules) -> Refused:
+    """A node was named that does not have the home: a second, empty one must not be made by mistake."""
+    return _refuse(
+        "home-on-other-node",
+        f"Home {request.home} lives on node {holder.id}; node {request.node} does not have it.",
+        f"Create it there with `node={holder.id}`, or choose another home name for node {request.node}.",
+    )
 
 
 async def _holds_home(request: CreateRequest, deps: Deps, node: NodeRules) -> bool:

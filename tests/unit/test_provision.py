@@ -2,13 +2,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from contract.doubles import fault
+from contract.doubles import MemoryNode, fault
 from installation import ADMIN, OPERATOR, OPERATOR2, OUTSIDER, Installation, install
 
 from bot.domain.errors import GuestError, NodeError
 from bot.domain.outcome import Done, Failed, Offer, Refused, Unknown
 from bot.domain.provisioning import CreateRequest, Seeding, Step, StepState
-from bot.domain.rules import Limits
+from bot.domain.rules import Limits, NodeRules
 from bot.domain.sandbox import HOME_KEY, SandboxState
 from bot.ports import CommandResult
 from bot.usecases.asking import ask, give_up
@@ -467,3 +467,17 @@ async def test_a_log_that_failed_and_recovered_leaves_a_request_that_continues(w
 
     assert lost.code == "audit-unavailable"
     assert isinstance(continued, Done)
+
+
+async def test_a_node_that_does_not_have_the_home_makes_no_second_one() -> None:
+    world = install(nodes=(NodeRules(id="node-1"), NodeRules(id="node-2")))
+    world.deps.nodes["node-2"] = MemoryNode("node-2")
+    made = await world.create("alpha", node="node-1")
+    world.cube.sandboxes.clear()
+
+    refused = await world.create("alpha", node="node-2")
+    again = await world.create("alpha")
+
+    assert isinstance(made, Done)
+    assert refused.code == "home-on-other-node"
+    assert again.value.node == "node-1"
