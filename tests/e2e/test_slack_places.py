@@ -91,14 +91,13 @@ async def test_whoami_without_a_role_says_how_to_get_one(site: Installed) -> Non
 
 
 async def test_create_without_a_role_is_refused_in_three_sentences(site: Installed) -> None:
-    thread = await site.type(OUTSIDER, "create home=not-mine")
-
-    told = await thread.ended(":x:")
+    told = await site.ask(OUTSIDER, "create home=not-mine")
 
     assert "You have no role in this bot; to create you need to be an operator." in told
     assert "What is safe: Nothing was changed." in told
     assert "What to do: Ask an administrator for a role" in told
     assert not site.home("not-mine").exists()
+    assert [row["result"] for row in site.rows(home="not-mine")] == ["", "refused"]
 
 
 async def test_help_shows_each_command_that_works_and_no_other(site: Installed) -> None:
