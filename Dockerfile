@@ -1,9 +1,9 @@
 # The bot, without its tests. Build: docker build -t hermes-bot .
 FROM python:3.11-slim AS build
 WORKDIR /src
-COPY requirements.lock pyproject.toml README.md ./
+COPY requirements.lock requirements-dev.lock pyproject.toml README.md ./
 RUN python -m venv /opt/hermes-bot && /opt/hermes-bot/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
-RUN python -m venv /opt/build && /opt/build/bin/pip install --no-cache-dir "hatchling>=1.33"
+RUN python -m venv /opt/build && /opt/build/bin/pip install --no-cache-dir --require-hashes -r requirements-dev.lock
 COPY bot bot
 COPY handlers handlers
 RUN /opt/build/bin/python -m hatchling build -t wheel && /opt/hermes-bot/bin/pip install --no-cache-dir --no-deps dist/*.whl
@@ -19,6 +19,7 @@ ENV PATH=/opt/hermes-bot/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     HERMES_BOT_CONFIG=/etc/hermes-bot/hermes-bot.toml \
     HERMES_BOT_DATABASE_URL=sqlite:////var/lib/hermes-bot/audit.db \
+    HERMES_BOT_HTTP=0.0.0.0:8080 \
     HERMES_BOT_LOG=json
 USER hermes
 VOLUME /var/lib/hermes-bot
