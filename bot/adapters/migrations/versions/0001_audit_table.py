@@ -75,7 +75,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Refuse: going back would delete the log."""
-    raise NotImplementedError("the audit log is never deleted; restore a backup of the database instead")
+    raise RuntimeError("the audit log is never deleted; restore a backup of the database instead")
 
 
 def _unique_where(name: str, columns: list[str], condition: str) -> None:
