@@ -4,12 +4,13 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 BIN := .venv/bin
 READY := .venv/.ready
+NODE_READY := tests/node/node_modules/.ready
 # Most of a test's time is waiting for servers that it has started, so two run at once: whole modules, because
 # their tests share servers, and in the order of the folders, which has the long ones first.
 SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test test-postgres bench lint lock clean system
+.PHONY: help demo console test test-postgres test-browser test-types bench lint lock clean system
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 — \2/'
@@ -21,11 +22,18 @@ console: $(READY) system ## a local Slack in the browser, with the bot and a sta
 	$(BIN)/hermes-bot standin --with-bot
 
 test: $(READY) system ## the test suite
-	$(BIN)/pytest $(SPREAD)
+	$(BIN)/pytest $(SPREAD) -m "not browser"
 
 test-postgres: $(READY) ## what a PostgreSQL database must do, on a server of its own
 	@.ci/system-packages '/usr/lib/postgresql/*/bin/initdb:postgresql' >&2
 	.ci/with-postgres $(BIN)/pytest tests/contract/test_audit_log_contract.py tests/unit/test_locks.py
+
+test-browser: $(READY) $(NODE_READY) system ## the console in headless Chromium; leaves screenshots in var/screenshots
+	@.ci/system-packages chromium:chromium >&2
+	$(BIN)/pytest -m browser tests/browser
+
+test-types: $(READY) $(NODE_READY) ## every message of ours against Slack's own TypeScript types
+	$(PY) -m tests.types
 
 bench: $(READY) system ## the figures of docs/bench.md as one JSON object
 	@$(PY) -m tests.bench
@@ -43,7 +51,7 @@ lock: ## write the lock files anew (needs uv)
 	  --custom-compile-command "make lock" --group dev pyproject.toml -o requirements-dev.lock
 
 clean: ## remove what make has set up
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv tests/node/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 system: ## Debian packages that the stand-ins use
 	@.ci/system-packages rsync:rsync nsenter:util-linux /usr/bin/python3:python3 >&2
@@ -56,3 +64,8 @@ $(READY): requirements-dev.lock pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock >&2
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . >&2
 	@touch $(READY)
+
+$(NODE_READY): tests/node/package.json tests/node/package-lock.json
+	@.ci/system-packages npm:npm >&2
+	@cd tests/node && npm ci --silent >&2
+	@touch $(NODE_READY)
