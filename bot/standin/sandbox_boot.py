@@ -1,12 +1,11 @@
 # pathlib would cost every sandbox a seventh of its boot time.
 # ruff: noqa: PTH102, PTH103, PTH106, PTH108, PTH110, PTH112, PTH116, PTH120, PTH123, PTH208, PTH211
 
-"""The first process of a sandbox: makes its namespaces and its root, then becomes the agent.
+"""The first process of a sandbox: makes its namespaces and its root, then rests.
 
-Started by :mod:`bot.standin.cube.runtime` with one JSON object on standard input (see
-:class:`Config`). It answers with JSON lines on standard output: first ``{"pid": n}``, the number by
-which the machine knows the sandbox's first process, then ``{"ready": true, "volatile": bool}`` or
-``{"error": text}``, with ``"mount": index`` when a caller's mount is at fault.
+Forked by :mod:`bot.standin.fork_server`, in a process namespace of its own. It answers with one JSON line:
+``{"ready": true, "volatile": bool}`` or ``{"error": text}``, with ``"mount": index`` when a caller's mount is
+at fault.
 """
 
 import json
@@ -17,7 +16,7 @@ import socket
 import stat
 import sys
 import time
-from typing import TypedDict
+from typing import NoReturn, TypedDict
 
 from bot.standin import kernel
 from bot.standin.guest import envd
@@ -67,67 +66,56 @@ class MountSourceError(OSError):
         self.index = index
 
 
-def main() -> None:
-    """Make the namespaces, fork, and wait for the first process inside."""
-    kernel.die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    config: Config = json.load(sys.stdin)
-    try:
-        node = os.open(config["namespace"], os.O_RDONLY | os.O_CLOEXEC)
-        kernel.setns(node, kernel.CLONE_NEWNS)
-        os.close(node)
-        kernel.unshare(
-            kernel.CLONE_NEWNS
-            | kernel.CLONE_NEWPID
-            | kernel.CLONE_NEWNET
-            | kernel.CLONE_NEWUTS
-            | kernel.CLONE_NEWIPC
-        )
-    except OSError as error:
-        kernel.report(1, {"error": str(error)})
-        sys.exit(1)
-    gate, opened = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(opened)
-        # The number comes first on the pipe that both write to; this ends when it is there.
-        os.read(gate, 1)
-        os.close(gate)
-        _first_process(config)
-        os._exit(1)
-    kernel.report(1, {"pid": child})
-    os.close(opened)
-    os.close(gate)
-    null = os.open("/dev/null", os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    os.waitpid(child, 0)
+def first_process(told: int, answer: int, talk: socket.socket) -> None:
+    """Become the sandbox: ``told`` is a file with its `Config`, ``answer`` the pipe for what comes of it.
 
-
-def _first_process(config: Config) -> None:
+    The agent's port is handed over through ``talk`` to those who fork agents.
+    """
     try:
         kernel.die_with_parent()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        agent, volatile = _set_up(config)
+        with open(told, encoding="utf-8", closefd=False) as file:
+            config: Config = json.load(file)
+        _make_namespaces(config["namespace"])
+        listener, volatile = _set_up(config)
     except MountSourceError as error:
-        kernel.report(1, {"error": error.strerror, "mount": error.index})
-        os._exit(1)
+        kernel.report(answer, {"error": error.strerror, "mount": error.index})
+        return
     except (OSError, shutil.Error) as error:
-        kernel.report(1, {"error": str(error)})
-        os._exit(1)
-    kernel.report(1, {"ready": True, "volatile": volatile})
-    null = os.open("/dev/null", os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    agent.run()
+        kernel.report(answer, {"error": str(error)})
+        return
+    socket.send_fds(talk, [b"!"], [listener.fileno()])
+    kernel.report(answer, {"ready": True, "volatile": volatile})
+    _rest()
 
 
-def _set_up(config: Config) -> tuple[envd.Agent, bool]:
-    for index, wanted in enumerate(config["mounts"]):
-        _check_source(index, wanted["source"], config["hidden"])
-    for group in config["freezer"]:
+def _rest() -> NoReturn:
+    """Turn into a small program that never ends; the kernel collects the orphans of the sandbox for it."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    never, held = os.pipe()
+    os.dup2(never, 0)
+    os.set_inheritable(held, True)
+    os.execve("/bin/sh", ["init", "-c", "read never"], {"PATH": "/usr/bin:/bin"})  # noqa: S606  # no shell is wanted
+
+
+def _make_namespaces(node: str) -> None:
+    """Join the node's view of the file system, and leave everything else that is shared with it."""
+    view = os.open(node, os.O_RDONLY | os.O_CLOEXEC)
+    kernel.setns(view, kernel.CLONE_NEWNS)
+    os.close(view)
+    kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWUTS | kernel.CLONE_NEWIPC)
+
+
+def join_groups(groups: list[str]) -> None:
+    """Be counted among the processes that are frozen together."""
+    for group in groups:
         with open(group, "w", encoding="ascii") as joined:
             joined.write("0")
+
+
+def _set_up(config: Config) -> tuple[socket.socket, bool]:
+    for index, wanted in enumerate(config["mounts"]):
+        _check_source(index, wanted["source"], config["hidden"])
+    join_groups(config["freezer"])
     socket.sethostname(config["hostname"])
     kernel.interfaces_up(config["guest_address"])
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
@@ -142,7 +130,7 @@ def _set_up(config: Config) -> tuple[envd.Agent, bool]:
     _place_mounts(config["mounts"])
     os.rmdir(f"/{_STAGING}")
     kernel.drop_capabilities()
-    return envd.Agent(listener, config["environment"]), volatile
+    return listener, volatile
 
 
 def _check_source(index: int, source: str, hidden: list[str]) -> None:

@@ -78,7 +78,8 @@ class Creation:
             start=template.start,
             start_port=template.start_port,
         )
-        return Runtime(boot, self._machinery.freezer, self._machinery.threads)
+        machinery = self._machinery
+        return Runtime(boot, machinery.freezer, machinery.threads, machinery.forks)
 
     async def boot(self, record: Record) -> Runtime:
         """The booted processes of a record. Raises BootError."""

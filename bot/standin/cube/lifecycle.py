@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bot.standin.clock import StandInClock
 from bot.standin.cube import errors
 from bot.standin.cube.errors import CubeError
+from bot.standin.cube.forks import ForkServer
 from bot.standin.cube.freezer import CgroupFreezer, SignalFreezer
 from bot.standin.cube.platform import Platform
 from bot.standin.cube.record import Record, Store
@@ -32,6 +33,7 @@ class Machinery:
     store: Store
     freezer: CgroupFreezer | SignalFreezer
     threads: Threads
+    forks: ForkServer
 
 
 class Lifecycle:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -11,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bot.standin.cube.forks import Answers, ForkServer
 from bot.standin.cube.freezer import CgroupFreezer, SignalFreezer
 from bot.standin.cube.threads import Threads
-from bot.standin.node_space import NamespaceError, NodeSpace, boot_answer, boot_argv, boot_environment
+from bot.standin.node_space import NamespaceError, NodeSpace
 from bot.standin.sandbox_boot import Config, Mount
 
 # Every guest has this address, in its own network (CubeSandbox, guest NIC).
@@ -77,11 +77,14 @@ class Boot:
 class Runtime:
     """The processes of one sandbox. Ends with the server, whatever happens to the server."""
 
-    def __init__(self, boot: Boot, freezer: CgroupFreezer | SignalFreezer, threads: Threads) -> None:
+    def __init__(
+        self, boot: Boot, freezer: CgroupFreezer | SignalFreezer, threads: Threads, forks: ForkServer
+    ) -> None:
         self._boot = boot
         self._freezer = freezer
         self._threads = threads
-        self._outer: asyncio.subprocess.Process | None = None
+        self._forks = forks
+        self._first: int | None = None
         self._network: int | None = None
         self.pid = 0
         self.volatile = False
@@ -97,40 +100,37 @@ class Runtime:
 
     async def _launch(self) -> None:
         groups = self._freezer.prepare(self._boot.sandbox_id)
-        # Spawned from the event loop's own thread on purpose: the sandbox dies with that thread.
-        self._outer = await asyncio.create_subprocess_exec(
-            *boot_argv("sandbox_boot"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=boot_environment(),
-            start_new_session=True,
-        )
         try:
-            answer = await boot_answer(self._outer, self._boot.config(groups))
+            answers = self._forks.fork(self._boot.config(groups))
         except NamespaceError as error:
             raise BootError(str(error)) from error
-        self._raise_for(answer)
-        self.pid = int(answer["pid"])
-        # A first process that could not finish is gone by now; its last line says why.
-        with contextlib.suppress(FileNotFoundError, PermissionError):
-            self._network = os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        stdout = self._outer.stdout
-        if stdout is None:
-            raise BootError("the boot program was started without pipes")
-        line = await asyncio.wait_for(stdout.readline(), _READY_SECONDS)
-        if not line:
-            raise BootError("the sandbox's first process ended while it was booting")
-        answer = json.loads(line)
-        self._raise_for(answer)
+        try:
+            self.pid = int((await self._answer(answers))["pid"])
+            # A first process that could not finish is gone by now; its last line says why.
+            with contextlib.suppress(ProcessLookupError):
+                self._first = os.pidfd_open(self.pid)
+            ready = await self._answer(answers)
+            # Only a process that lives on keeps the namespace, so this comes after its own word.
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                self._network = os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            answers.close()
         if self._network is None:
             raise BootError("the sandbox's first process ended as soon as it was up")
-        self.volatile = bool(answer.get("volatile"))
+        self.volatile = bool(ready.get("volatile"))
 
-    def _raise_for(self, answer: Mapping[str, Any]) -> None:
+    async def _answer(self, answers: Answers) -> dict[str, Any]:
+        try:
+            answer = await answers.next(_READY_SECONDS)
+        except TimeoutError:
+            raise BootError(f"a sandbox was not ready within {_READY_SECONDS:.0f} s") from None
+        if answer is None:
+            raise BootError("the sandbox's first process ended while it was booting")
         if "mount" in answer:
             raise MountSourceMissingError(int(answer["mount"]), str(answer["error"]))
         if "error" in answer:
             raise BootError(str(answer["error"]))
+        return answer
 
     async def connect(self, port: int) -> socket.socket:
         """Open a TCP connection to a port inside. Raises OSError where that is refused."""
@@ -155,21 +155,29 @@ class Runtime:
 
     async def kill(self) -> None:
         """End every process; mounts and namespaces go with the last one."""
-        if self.pid:
+        if self._first is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-        if self._outer is not None:
-            if not self.pid:
-                with contextlib.suppress(ProcessLookupError):
-                    self._outer.kill()
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
             # A frozen process dies only when it is thawed.
             await self.thaw()
-            await self._outer.wait()
+            await _ended(self._first)
+            os.close(self._first)
+            self._first = None
         if self._network is not None:
             os.close(self._network)
             self._network = None
         self.pid = 0
         await self._freezer.forget(self._boot.sandbox_id)
+
+
+async def _ended(process: int) -> None:
+    """Wait for the end of the process that a descriptor stands for; as the first one, it ends after all others."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(process, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(process)
 
 
 def _make_layers(home: Path) -> None:

@@ -18,6 +18,7 @@ from bot.standin.cube import api, freezer, paper, skeleton
 from bot.standin.cube.api_sandboxes import SandboxCalls
 from bot.standin.cube.api_templates import TemplateCalls
 from bot.standin.cube.creation import Creation
+from bot.standin.cube.forks import ForkServer
 from bot.standin.cube.lifecycle import Lifecycle, Machinery
 from bot.standin.cube.platform import platform as rules
 from bot.standin.cube.proxy import Proxy
@@ -92,8 +93,11 @@ class CubeStandIn:
         self._threads = threads
         await threads.run(store.load)
         chosen = await threads.run(freezer.choose, self._directory)
-        machinery = Machinery(self._platform, self._clock, self._faults, store, chosen, threads)
+        machinery = Machinery(
+            self._platform, self._clock, self._faults, store, chosen, threads, ForkServer()
+        )
         self._machinery = machinery
+        await machinery.forks.start()
         await threads.run(skeleton.build, self._directory / "skeleton")
         await threads.run(_drop_unfinished, store)
         creation = Creation(machinery, self._nodes, self._templates, self._directory, self._hidden)
@@ -163,6 +167,7 @@ class CubeStandIn:
         machinery, self._machinery = self._machinery, None
         if machinery is not None:
             machinery.store.flush()
+            await machinery.forks.stop()
             machinery.freezer.close()
         if self._threads is not None:
             self._threads.close()

@@ -1,7 +1,7 @@
 """The agent inside a sandbox: processes and files over HTTP on port 49983.
 
-It is the first process of its sandbox, so it also collects orphans. Standard library only, run by
-``/usr/bin/python3``; the wire is the part of envd that the official SDK uses.
+It sleeps, as no process at all, until somebody connects (see :mod:`bot.standin.fork_server`). Standard library
+only; the wire is the part of envd that the official SDK uses.
 """
 
 import contextlib
@@ -21,6 +21,8 @@ PORT = 49983
 _KEEPALIVE_S = 50.0
 _STREAMS = {"/process.Process/Start", "/process.Process/Connect", "/filesystem.Filesystem/WatchDir"}
 _REAP_S = 5.0
+_IDLE_S = 8.0
+"""An agent that nobody has needed for so long ends; the next connection brings another one."""
 
 
 class Agent:
@@ -29,28 +31,41 @@ class Agent:
     def __init__(self, listener: socket.socket, environment: dict[str, str]) -> None:
         self._listener = listener
         self._environment = environment
+        self._connections = 0
+        self._counted = threading.Lock()
         self.processes = Processes(environment)
 
     def run(self) -> None:
-        """Accept for ever in a thread; collect ended children in this one."""
+        """Accept connections and collect ended children, until nobody has needed either for a while."""
         wake, poke = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(poke, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(poke, warn_on_full_buffer=False)
-        threading.Thread(target=self._accept, daemon=True).start()
-        while True:
-            select.select([wake], [], [], _REAP_S)
-            with contextlib.suppress(BlockingIOError):
+        idle_since = time.monotonic()
+        while time.monotonic() - idle_since < _IDLE_S:
+            ready, _, _ = select.select([wake, self._listener], [], [], _REAP_S)
+            if wake in ready:
                 os.read(wake, 4096)
+            if self._listener in ready:
+                connection, _ = self._listener.accept()
+                self._count(1)
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
             self.processes.reap()
+            if self._connections or self.processes.running:
+                idle_since = time.monotonic()
 
-    def _accept(self) -> None:
-        while True:
-            connection, _ = self._listener.accept()
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+    def _count(self, change: int) -> None:
+        with self._counted:
+            self._connections += change
 
     def _serve(self, connection: socket.socket) -> None:
+        try:
+            self._converse(connection)
+        finally:
+            self._count(-1)
+
+    def _converse(self, connection: socket.socket) -> None:
         with connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             answer = Answer(connection)

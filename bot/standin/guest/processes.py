@@ -1,7 +1,7 @@
 # pathlib would cost every sandbox a seventh of its boot time.
 # ruff: noqa: PTH112
 
-"""The processes that the agent has started, and those that it inherits as the first process."""
+"""The processes that the agent has started."""
 
 import base64
 import contextlib
@@ -101,7 +101,7 @@ class Running:
 
 
 class Processes:
-    """The table of started processes; also the reaper of the sandbox's orphans."""
+    """The table of started processes."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._environment = environment
@@ -226,6 +226,11 @@ class Processes:
             running.terminal = running.stdin = None
         running.finish({"event": {"end": _end_of(running.status)}})
 
+    @property
+    def running(self) -> bool:
+        """Whether one of them has not ended, or somebody still reads what it said."""
+        return bool(self._table)
+
     def find(self, message: Event) -> Running:
         """The process that a selector (``pid`` or ``tag``) means. Raises RpcError."""
         selector: Event = message.get("process") or {}
@@ -294,7 +299,7 @@ class Processes:
             _resize(running.terminal, message.get("pty") or {})
 
     def reap(self) -> None:
-        """Collect every child that has ended, ours and adopted ones."""
+        """Collect every child that has ended."""
         while True:
             with self._lock:
                 try:
