@@ -27,11 +27,7 @@ from bot.standin.guest import envd
 
 _DESCRIPTORS = 2
 _INSIDE = (
-    kernel.CLONE_NEWNS
-    | kernel.CLONE_NEWPID
-    | kernel.CLONE_NEWNET
-    | kernel.CLONE_NEWUTS
-    | kernel.CLONE_NEWIPC
+    kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWUTS | kernel.CLONE_NEWIPC
 )
 
 

@@ -93,9 +93,7 @@ class CubeStandIn:
         self._threads = threads
         await threads.run(store.load)
         chosen = await threads.run(freezer.choose, self._directory)
-        machinery = Machinery(
-            self._platform, self._clock, self._faults, store, chosen, threads, ForkServer()
-        )
+        machinery = Machinery(self._platform, self._clock, self._faults, store, chosen, threads, ForkServer())
         self._machinery = machinery
         await machinery.forks.start()
         await threads.run(skeleton.build, self._directory / "skeleton")

@@ -20,8 +20,8 @@ from bot.standin.guest.wire import STREAM_TYPE, UNARY_TYPE, Answer, HttpError, R
 PORT = 49983
 _KEEPALIVE_S = 50.0
 _STREAMS = {"/process.Process/Start", "/process.Process/Connect", "/filesystem.Filesystem/WatchDir"}
-_REAP_S = 5.0
-_IDLE_S = 8.0
+_REAP_S = 1.0
+_IDLE_S = 3.0
 """An agent that nobody has needed for so long ends; the next connection brings another one."""
 
 
