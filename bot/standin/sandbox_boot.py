@@ -93,8 +93,8 @@ def _rest() -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     never, held = os.pipe()
     os.dup2(never, 0)
-    os.set_inheritable(held, True)
-    os.execve("/bin/sh", ["init", "-c", "read never"], {"PATH": "/usr/bin:/bin"})  # noqa: S606  # no shell is wanted
+    os.set_inheritable(held, True)  # noqa: FBT003  # the only way to say it
+    os.execve("/bin/sh", ["init", "-c", "read never"], {})  # noqa: S606  # this very program is wanted
 
 
 def _make_namespaces(node: str) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import os
 import time
 from pathlib import Path
 
@@ -18,11 +17,11 @@ SETTLE_SECONDS = 10.0
 
 def _processes_in_sandboxes() -> list[psutil.Process]:
     """All processes below this one that are not in its own process namespace."""
-    own = os.readlink("/proc/self/ns/pid")
+    own = Path("/proc/self/ns/pid").readlink()
     found = []
     for process in psutil.Process().children(recursive=True):
         try:
-            if os.readlink(f"/proc/{process.pid}/ns/pid") != own:
+            if Path(f"/proc/{process.pid}/ns/pid").readlink() != own:
                 found.append(process)
         except OSError:  # it has just ended
             continue
@@ -40,7 +39,7 @@ def _pss(process: psutil.Process) -> int:
 async def _settled(most: int) -> int:
     """Bytes of all sandboxes, once they are at most ``most``, or when they do not get there."""
     deadline = time.monotonic() + SETTLE_SECONDS
-    while (used := sum(map(_pss, _processes_in_sandboxes()))) > most and time.monotonic() < deadline:
+    while (used := sum(map(_pss, _processes_in_sandboxes()))) > most and time.monotonic() < deadline:  # noqa: ASYNC110 - memory has no event
         await asyncio.sleep(0.1)
     return used
 

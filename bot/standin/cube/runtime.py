@@ -171,7 +171,7 @@ class Runtime:
 
 
 async def _ended(process: int) -> None:
-    """Wait for the end of the process that a descriptor stands for; as the first one, it ends after all others."""
+    """Wait for the end of a process. A sandbox's first one ends after all its others."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(process, ended.set)
     try:

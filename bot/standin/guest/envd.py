@@ -1,7 +1,7 @@
 """The agent inside a sandbox: processes and files over HTTP on port 49983.
 
-It sleeps, as no process at all, until somebody connects (see :mod:`bot.standin.fork_server`). Standard library
-only; the wire is the part of envd that the official SDK uses.
+It sleeps, as no process at all, until somebody connects (see :mod:`bot.standin.fork_server`). Standard
+library only; the wire is the part of envd that the official SDK uses.
 """
 
 import contextlib
@@ -44,10 +44,10 @@ class Agent:
         signal.set_wakeup_fd(poke, warn_on_full_buffer=False)
         idle_since = time.monotonic()
         while time.monotonic() - idle_since < _IDLE_S:
-            ready, _, _ = select.select([wake, self._listener], [], [], _REAP_S)
+            ready, _, _ = select.select([wake, self._listener.fileno()], [], [], _REAP_S)
             if wake in ready:
                 os.read(wake, 4096)
-            if self._listener in ready:
+            if self._listener.fileno() in ready:
                 connection, _ = self._listener.accept()
                 self._count(1)
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
