@@ -1,8 +1,8 @@
 """The process that forks the processes of ours that live in sandboxes: the first one of each, and its agent.
 
 An interpreter of its own would cost each sandbox five megabytes and most of its boot time. So the first
-process of a sandbox is a fork that turns into a small idle program once everything is in place; the agent is a
-fork that comes when somebody connects to its port and goes when nobody has needed it for a while.
+process of a sandbox is a fork that turns into a small idle program once everything is in place; the agent is
+a fork that comes when somebody connects to its port and goes when nobody has needed it for a while.
 
 Started by :mod:`bot.standin.cube.forks` with ``{"channel": descriptor}`` on standard input. Every message on
 that socket carries two descriptors: a file with the sandbox's :class:`~bot.standin.sandbox_boot.Config` as

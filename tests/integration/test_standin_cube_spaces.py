@@ -248,7 +248,7 @@ def elsewhere(request: pytest.FixtureRequest) -> Iterator[Path]:
         yield Path(made)
 
 
-@pytest.mark.parametrize("source", ["/root", "/home", "/", "STATE", "CHECKOUT"])
+@pytest.mark.parametrize("source", ["/root", "/home", "/", "/etc", "STATE", "CHECKOUT"])
 async def test_a_link_on_the_node_does_not_lead_to_what_is_the_machines_own(
     tmp_path: Path, source: str
 ) -> None:

@@ -37,7 +37,7 @@ class Answers:
 
 
 class ForkServer:
-    """The process of :mod:`bot.standin.fork_server`. It and every sandbox end with the thread that began it."""
+    """The process of :mod:`bot.standin.fork_server`. Like the sandboxes it ends with who started it."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
