@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from bot.demo.processes import environment, stand_ins
-from tests.bench import ack, audit, cold_start, provision, ssh
+from tests.bench import ack, audit, cold_start, provision, sandboxes, ssh
 from tests.bench.figures import Figure, Target, not_measured
 
 Measure = Callable[[Path, Mapping[str, str]], Awaitable[dict[str, Figure]]]
@@ -24,6 +24,7 @@ Part = tuple[Measure, Mapping[str, Target]]
 
 PARTS: tuple[Part, ...] = (
     (ssh.measure, ssh.TARGETS),
+    (sandboxes.measure, sandboxes.TARGETS),
     (provision.measure, provision.TARGETS),
     (cold_start.measure, cold_start.TARGETS),
     (ack.measure, ack.TARGETS),
