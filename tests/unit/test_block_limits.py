@@ -47,11 +47,11 @@ def table(rows: int = 1, cells: int = 1, text: str = "x", **more: Any) -> Block:
 
 
 def task(status: str = "pending", **more: Any) -> Block:
-    return {"type": "task_card", "task_id": "1", "title": "Look", "status": status, **more}
+    return {"type": "task_card", "task_id": "1", "title": "Look", "status": status} | more
 
 
 def plan(tasks: int = 1) -> Block:
-    return {"type": "plan", "title": "Create", "tasks": [task()] * tasks}
+    return {"type": "plan", "title": "Create", "tasks": [task(task_id=str(n)) for n in range(tasks)]}
 
 
 def rich() -> Block:
