@@ -16,6 +16,7 @@ from typing import Any, Literal
 import handlers.render
 from bot.adapters.slack_text import as_text
 from bot.ports import Message
+from bot.standin.slack.block_shapes import BLOCKS
 
 Surface = Literal["message", "modal", "home", "text"]
 
@@ -56,7 +57,7 @@ def payloads(samples: Iterator[Sample]) -> Iterator[Payload]:
     for one in samples:
         name = f"{one.source}/{one.label}"
         if not isinstance(one.made, Message):
-            yield Payload(name, one.made["type"], _as_json(one.made))
+            yield _of_dict(name, _as_json(one.made))
             continue
         rich, classic = one.made.blocks, one.made.classic
         if rich:
@@ -65,6 +66,15 @@ def payloads(samples: Iterator[Sample]) -> Iterator[Payload]:
             yield Payload(f"{name}/classic", "message", _as_json(classic))
         yield Payload(f"{name}/own-text", "text", one.made.text)
         yield Payload(f"{name}/plain", "text", as_text(one.made.text, classic or rich))
+
+
+def _of_dict(name: str, made: dict[str, Any]) -> Payload:
+    kind = made.get("type")
+    if kind in ("modal", "home"):
+        return Payload(name, kind, made)
+    if kind in BLOCKS:
+        return Payload(name, "message", [made])
+    raise ValueError(f"{name} is no message, no view and no block: {made}")
 
 
 def makers() -> set[str]:

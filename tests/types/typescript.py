@@ -7,7 +7,7 @@ there (``AnyBlock``), and a plan any object for a task. With those holes a wrong
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,8 @@ type Home = Omit<HomeView, 'blocks'> & { blocks: StrictBlock[] };
 KINDS: Mapping[str, str] = {"message": "Message", "modal": "Modal", "home": "Home"}
 
 UNKNOWN_TO_TYPES: Mapping[str, str] = {}
-"""Keys of ours that @slack/types 3.2.0 does not know, each ``"type.key"`` with the reason why it is right.
-
-They are taken out before the judge looks. Empty: nothing that we send needs it.
+"""What we send and @slack/types 3.2.0 does not know: a ``"type"`` of block, or a key of it as ``"type.key"``,
+with the source that says it is right. It is taken out before the judge looks. Nothing needs it now.
 """
 
 _FINDING = re.compile(r"^(?P<file>[^(\s]+\.ts)\((?P<line>\d+),\d+\): (?P<text>.*)$")
@@ -66,10 +65,10 @@ def judge(payloads: Iterable[Payload], folder: Path) -> list[Finding]:
         ["node", str(NODE_MODULES / "typescript" / "bin" / "tsc"), "--project", str(folder)],
         cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
-    findings = list(_findings(done.stdout, lines))
-    if done.returncode != 0 and not findings:
+    found = list(findings(done.stdout, lines))
+    if done.returncode != 0 and not found:
         raise JudgeBrokenError(f"tsc ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return findings
+    return found
 
 
 def _write(payloads: Iterable[Payload], folder: Path) -> dict[tuple[str, int], str]:
@@ -100,16 +99,27 @@ def literal(body: Any) -> str:
 
 def _without_unknown(value: Any) -> Any:
     if isinstance(value, dict):
-        kind = value.get("type", "")
+        kind = _type(value)
         return {
             key: _without_unknown(item)
             for key, item in value.items()
             if f"{kind}.{key}" not in UNKNOWN_TO_TYPES
         }
-    return [_without_unknown(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_without_unknown(item) for item in value if _type(item) not in UNKNOWN_TO_TYPES]
+    return value
 
 
-def _findings(printed: str, lines: Mapping[tuple[str, int], str]) -> Iterable[Finding]:
+def _type(value: Any) -> str:
+    return str(value.get("type", "")) if isinstance(value, dict) else ""
+
+
+def findings(printed: str, lines: Mapping[tuple[str, int], str]) -> Iterator[Finding]:
+    """What the compiler printed, by payload.
+
+    Raises:
+        JudgeBrokenError: It found something outside our payloads, such as types that are not there.
+    """
     for text in printed.splitlines():
         found = _FINDING.match(text)
         if found is None:
@@ -121,12 +131,12 @@ def _findings(printed: str, lines: Mapping[tuple[str, int], str]) -> Iterable[Fi
 
 
 def known_keys(payloads: Sequence[Payload]) -> set[str]:
-    """Every ``type.key`` that occurs in payloads."""
+    """Every ``type`` and ``type.key`` that occurs in payloads."""
     found: set[str] = set()
 
     def walk(value: Any) -> None:
         if isinstance(value, dict):
-            found.update(f"{value.get('type', '')}.{key}" for key in value)
+            found.update((_type(value), *(f"{_type(value)}.{key}" for key in value)))
             for item in value.values():
                 walk(item)
         elif isinstance(value, list):

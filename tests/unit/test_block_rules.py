@@ -79,6 +79,14 @@ def test_a_choice_may_be_offered_by_a_group() -> None:
     )
 
 
+def test_a_menu_has_options_or_groups_and_not_both() -> None:
+    group = {"label": PLAIN, "options": OFFERED}
+
+    [wrong] = refused([actions({"type": "static_select", "options": OFFERED, "option_groups": [group]})])
+
+    assert wrong.startswith("must provide either options or option_groups")
+
+
 @pytest.mark.parametrize("kind", ["pie", "bar", "area", "line"])
 def test_a_chart_is_taken_and_its_parts_are_looked_at(kind: str) -> None:
     check_message_blocks([chart(kind), chart(kind)])

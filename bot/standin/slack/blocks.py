@@ -172,6 +172,8 @@ def _initial(element: Block, at: str) -> Iterator[Problem]:
     """An option that is chosen from the start "exactly matches" one that is offered (Slack's reference)."""
     if element["type"] not in CHOICES:
         return
+    if element.get("options") is not None and element.get("option_groups") is not None:
+        yield Problem("must provide either options or option_groups", at, field="option_groups")
     offered = _objects(element.get("options"))
     for group in _objects(element.get("option_groups")):
         offered += _objects(group.get("options"))
