@@ -1,4 +1,4 @@
-"""The stand-in's tables against the independent ones of slackblocks: the same, or a difference with a reason.
+"""The stand-in's tables against those of slackblocks and slack_sdk: the same, or a difference with a reason.
 
 Each test fails when either side changes, so that a new version of slackblocks is read before it is taken.
 """
@@ -6,10 +6,12 @@ Each test fails when either side changes, so that a new version of slackblocks i
 from fnmatch import fnmatchcase
 
 import pytest
+from slack_sdk.models import blocks as sdk
+from slack_sdk.models.views import View
 from slackblocks import _limits, _surfaces
 
-from bot.standin.slack.block_shapes import BLOCKS
-from bot.standin.slack.block_spec import SURFACES
+from bot.standin.slack.block_shapes import BLOCKS, VIEWS
+from bot.standin.slack.block_spec import BLOCKS_PER_SURFACE, ELEMENTS, SURFACES, Many, Shape, Str, Text
 from tests.golden.numbers import (
     DIFFERENT,
     ONLY_OURS,
@@ -83,3 +85,46 @@ def test_both_sides_know_the_same_blocks_and_surfaces() -> None:
 
     assert known == BLOCKS.keys()
     assert set(_surfaces._BLOCK_TYPES_BY_SURFACE) == set(SURFACES)
+
+
+def most(shape: Shape, key: str) -> int:
+    spec = shape.required.get(key) or shape.optional[key]
+    assert isinstance(spec, Text | Str | Many)
+    return spec.hi
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (most(BLOCKS["section"], "text"), sdk.SectionBlock.text_max_length),
+        (most(BLOCKS["section"], "fields"), sdk.SectionBlock.fields_max_length),
+        (most(BLOCKS["header"], "text"), sdk.HeaderBlock.text_max_length),
+        (most(BLOCKS["context"], "elements"), sdk.ContextBlock.elements_max_length),
+        (most(BLOCKS["context_actions"], "elements"), sdk.ContextActionsBlock.elements_max_length),
+        (most(BLOCKS["actions"], "elements"), sdk.ActionsBlock.elements_max_length),
+        (most(BLOCKS["input"], "label"), sdk.InputBlock.label_max_length),
+        (most(BLOCKS["input"], "hint"), sdk.InputBlock.hint_max_length),
+        (most(BLOCKS["image"], "image_url"), sdk.ImageBlock.image_url_max_length),
+        (most(BLOCKS["image"], "alt_text"), sdk.ImageBlock.alt_text_max_length),
+        (most(BLOCKS["image"], "title"), sdk.ImageBlock.title_max_length),
+        (most(BLOCKS["markdown"], "text"), sdk.MarkdownBlock.text_max_length),
+        (most(BLOCKS["card"], "title"), sdk.CardBlock.title_max_length),
+        (most(BLOCKS["card"], "body"), sdk.CardBlock.body_max_length),
+        (most(BLOCKS["carousel"], "elements"), sdk.CarouselBlock.elements_max_length),
+        (most(BLOCKS["container"], "child_blocks"), sdk.ContainerBlock.child_blocks_max_length),
+        (most(BLOCKS["container"], "title"), sdk.ContainerBlock.title_max_length),
+        (most(ELEMENTS["button"], "text"), sdk.ButtonElement.text_max_length),
+        (most(ELEMENTS["button"], "value"), sdk.ButtonElement.value_max_length),
+        (most(ELEMENTS["button"], "url"), sdk.ButtonElement.url_max_length),
+        (most(ELEMENTS["button"], "agent_prompt"), sdk.ButtonElement.agent_prompt_max_length),
+        (most(ELEMENTS["button"], "action_id"), sdk.ButtonElement.action_id_max_length),
+        (most(ELEMENTS["static_select"], "options"), sdk.StaticSelectElement.options_max_length),
+        (most(VIEWS["modal"], "title"), View.title_max_length),
+        (most(VIEWS["modal"], "submit"), View.submit_max_length),
+        (most(VIEWS["modal"], "private_metadata"), View.private_metadata_max_length),
+        (most(VIEWS["modal"], "callback_id"), View.callback_id_max_length),
+        (BLOCKS_PER_SURFACE["modal"], View.blocks_max_length),
+    ],
+)
+def test_our_numbers_are_those_of_the_sdk(ours: int, theirs: int) -> None:
+    assert ours == theirs
