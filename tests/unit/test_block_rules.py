@@ -141,6 +141,19 @@ def test_a_file_input_stands_in_modals_only() -> None:
     assert refused([block]) == ["unsupported type: file_input [json-pointer:/blocks/0/element/type]"]
 
 
+def test_one_field_of_a_view_has_the_cursor() -> None:
+    def field(name: str) -> Block:
+        element = {"type": "plain_text_input", "action_id": name, "focus_on_load": True}
+        return {"type": "input", "block_id": name, "label": PLAIN, "element": element}
+
+    view = {"type": "modal", "title": PLAIN, "submit": PLAIN}
+    check_view({**view, "blocks": [field("a")]})
+
+    with pytest.raises(SlackError) as caught:
+        check_view({**view, "blocks": [field("a"), field("b")]})
+    assert "focus_on_load" in caught.value.extra["response_metadata"]["messages"][0]
+
+
 def test_an_icon_button_stands_in_context_actions_only() -> None:
     icon = {"type": "icon_button", "icon": "trash", "text": PLAIN}
     check_message_blocks([{"type": "context_actions", "elements": [icon]}])

@@ -94,6 +94,8 @@ def view_problems(view: Any, at: str, kinds: tuple[str, ...]) -> Iterator[Proble
         yield missing("blocks", at)
         return
     yield from block_problems(blocks, kind, f"{at}/blocks")
+    if sum(element.get("focus_on_load") is True for _, element in _held(blocks)) > 1:
+        yield Problem("must have no more than one element with focus_on_load", f"{at}/blocks")
     if kind == "modal" and "submit" not in view and any(b.get("type") == "input" for b in blocks):
         yield missing("submit", at)
 
@@ -117,7 +119,7 @@ def block_problems(blocks: list[Block], surface: str, at: str) -> Iterator[Probl
             yield Problem("pending is only allowed inside a plan", f"{here}/status")
     for here, block in _placed(blocks, at):
         yield from _tables(block, here)
-        yield from _elements(block, surface, here)
+    yield from _elements(blocks, surface, at)
     yield from _unique_ids(blocks, at)
 
 
@@ -154,18 +156,23 @@ def _tables(block: Block, at: str) -> Iterator[Problem]:
         yield Problem("must have the same number of cells in every row", f"{at}/rows")
 
 
-def _elements(block: Block, surface: str, at: str) -> Iterator[Problem]:
+def _held(blocks: list[Block], at: str = "") -> Iterator[tuple[str, Block]]:
+    """Every element of every block, with its pointer."""
+    for here, block in _placed(blocks, at):
+        for key in ("element", "accessory", "elements"):
+            listed = block.get(key)
+            for number, element in enumerate(listed if isinstance(listed, list) else [listed]):
+                if isinstance(element, dict) and isinstance(element.get("type"), str):
+                    yield f"{here}/{key}" + (f"/{number}" if isinstance(listed, list) else ""), element
+
+
+def _elements(blocks: list[Block], surface: str, at: str) -> Iterator[Problem]:
     """Elements that may stand on some surfaces only, and choices that are not among the options."""
-    for key in ("element", "accessory", "elements"):
-        listed = block.get(key)
-        for number, element in enumerate(listed if isinstance(listed, list) else [listed]):
-            if not isinstance(element, dict) or not isinstance(element.get("type"), str):
-                continue
-            here = f"{at}/{key}" + (f"/{number}" if isinstance(listed, list) else "")
-            shape = ELEMENTS.get(element["type"])
-            if surface and shape is not None and surface not in shape.surfaces:
-                yield unsupported(element["type"], here)
-            yield from _initial(element, here)
+    for here, element in _held(blocks, at):
+        shape = ELEMENTS.get(element["type"])
+        if surface and shape is not None and surface not in shape.surfaces:
+            yield unsupported(element["type"], here)
+        yield from _initial(element, here)
 
 
 def _initial(element: Block, at: str) -> Iterator[Problem]:
