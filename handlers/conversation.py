@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 
 from bot.domain.errors import ChatError
 from bot.ports import Chat, Clock, Message, Posted
@@ -125,7 +124,7 @@ async def open_thread(call: SlashCall, first: Message, services: Services) -> Co
         posted = await chat.direct(user, first)
     except ChatError as error:
         logger.warning("no direct message to %s: %s", user, error.code)
-        await here.say_by_url(_both(notices.only_here(reason, services.bot_user_id), first))
+        await here.say_by_url(notices.both(notices.only_here(reason, services.bot_user_id), first))
         return here
     here.channel, here.thread_ts = posted.channel, posted.ts
     await here.say_by_url(notices.moved(reason, services.bot_user_id))
@@ -151,12 +150,3 @@ async def answer(call: SlashCall, message: Message, services: Services) -> None:
 async def answer_press(press: ButtonPress, message: Message, services: Services) -> None:
     """Answer a press to its person alone; a press in a view has no response URL."""
     await Conversation(services.chat, user=press.actor.id, response_url=press.response_url).say(message)
-
-
-def _both(first: Message, second: Message) -> Message:
-    return replace(
-        second,
-        text=f"{first.text}\n{second.text}",
-        blocks=(*first.blocks, *second.blocks),
-        classic=None,
-    )

@@ -4,8 +4,8 @@ import logging
 
 from bot.domain.audit import AuditUnavailableError
 from bot.domain.errors import ChatError
-from bot.ports import Message
 from bot.usecases.heads import due_head, record_posted
+from handlers.render.notices import audit_head
 from handlers.services import Services
 
 logger = logging.getLogger(__name__)
@@ -18,8 +18,7 @@ async def post_head(channel: str, services: Services) -> None:
             head = await due_head(services.deps)
             if head is None:
                 return
-            text = f"Audit log: {head.seq} rows; check with `hermes-bot audit verify --head {head}`."
-            posted = await services.chat.post(channel, Message(text))
+            posted = await services.chat.post(channel, audit_head(head.seq, str(head)))
             await record_posted(head, posted.channel, posted.ts, services.deps)
     except (AuditUnavailableError, ChatError):
         logger.exception("the audit log's head could not be posted to %s", channel)

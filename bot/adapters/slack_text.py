@@ -30,11 +30,12 @@ def _lines(block: Mapping[str, Any]) -> Iterator[str]:
         case "rich_text":
             yield _rich(block)
         case "plan":
-            yield str(block.get("title", ""))
+            yield _escaped(str(block.get("title", "")))
             for task in block.get("tasks", ()):
                 details = _rich(task["details"]) if "details" in task else ""
                 sign = _TASK.get(task.get("status"), "·")
-                yield f"{sign} {task.get('title', '')}" + (f" · {details}" if details else "")
+                title = _escaped(str(task.get("title", "")))
+                yield f"{sign} {title}" + (f" · {details}" if details else "")
         case "actions":
             yield " ".join(_button(element) for element in block.get("elements", ()))
 
@@ -48,8 +49,16 @@ def _rich(block: Mapping[str, Any]) -> str:
     found: list[str] = []
     for part in block.get("elements", ()):
         found += [str(element.get("text", "")) for element in part.get("elements", ())]
-    return "".join(found).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _escaped("".join(found))
 
 
 def _text(value: Any) -> str:
-    return str(value.get("text", "")) if isinstance(value, Mapping) else ""
+    """A text object as markup. What was plain there would come alive here, so it is escaped."""
+    if not isinstance(value, Mapping):
+        return ""
+    text = str(value.get("text", ""))
+    return _escaped(text) if value.get("type") == "plain_text" else text
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -39,7 +39,7 @@ def access_view(access: Access) -> dict[str, Any]:
 
 def access_message(access: Access) -> Message:
     """The same as a direct message, for a press whose trigger had expired."""
-    return limits.message(f"Your link to the Studio of home {access.home}.", _content(access))
+    return limits.message(f"Your link to the Studio of home {bold(access.home)}.", _content(access))
 
 
 def refused_view(outcome: NotDone) -> dict[str, Any]:

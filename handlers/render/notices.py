@@ -99,3 +99,15 @@ def sent_directly() -> Message:
     return notice(
         "Slack could not open a window in time, so I sent your link to your direct messages with me."
     )
+
+
+def both(first: Message, second: Message) -> Message:
+    """Two messages in one, where only one can be sent."""
+    return limits.message(f"{first.text}\n{second.text}", [*first.blocks, *second.blocks])
+
+
+def audit_head(rows: int, head: str) -> Message:
+    """Where the audit log stands, for the channel that keeps it. Text alone, so that it can be copied."""
+    return limits.message(
+        f"Audit log: {rows} rows; check with {code(f'hermes-bot audit verify --head {head}')}."
+    )

@@ -73,7 +73,7 @@ def progress_message(progress: Progress) -> Message:
     headline = _headline(progress)
     foot = _foot(progress)
     return limits.message(
-        headline,
+        prose(headline),
         [_plan(progress, headline), *foot],
         classic=[blocks.header(headline), blocks.section(_lines(progress)), *foot],
     )

@@ -66,7 +66,7 @@ def result_message(result: Provisioned) -> Message:
     text = f"{headline}: sandbox {result.sandbox_id}, {total}. Press Open Studio for your private link."
     notes = _notes(result)
     return limits.message(
-        text,
+        prose(text),
         [
             blocks.header(headline),
             *blocks.facts(_facts(result, total)),

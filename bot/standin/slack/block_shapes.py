@@ -10,11 +10,11 @@ from bot.standin.slack.block_spec import (
     INPUT_ELEMENTS,
     PLAIN,
     SECTION_ACCESSORIES,
+    SLACK_FILE,
     URL,
     Choice,
     Fields,
     Flag,
-    Free,
     Many,
     Num,
     Shape,
@@ -35,7 +35,11 @@ _TASK = Shape(
     {"details": RICH, "output": RICH, "sources": Many(Typed(("url",)), 50)},
     surfaces=MESSAGE,
 )
-_IMAGE_SOURCE: Fields = {"image_url": URL, "slack_file": Free()}
+_IMAGE_SOURCE: Fields = {"image_url": URL, "slack_file": SLACK_FILE}
+_MARKUP = ("mrkdwn",)
+_CELL = Typed(("raw_text", "raw_number", "rich_text"))
+CONTAINERS: Mapping[str, str] = {"container": "child_blocks", "carousel": "elements"}
+"""Blocks that hold other blocks, and the key that holds them."""
 
 BLOCKS: Mapping[str, Shape] = {
     "section": Shape(
@@ -71,17 +75,17 @@ BLOCKS: Mapping[str, Shape] = {
     "video": Shape(
         {"alt_text": Str(2000), "title": Text(199, PLAIN), "thumbnail_url": URL, "video_url": URL},
         {
-            "title_url": URL,
+            "title_url": Str(2000),
             "description": Text(200, PLAIN),
-            "provider_icon_url": URL,
-            "provider_name": Str(255),
+            "provider_icon_url": Str(2000),
+            "provider_name": Str(50),
             "author_name": Str(49),
         },
     ),
     "file": Shape({"external_id": ID, "source": Choice(("remote",))}, surfaces=MESSAGE),
     "markdown": Shape({"text": Str(12_000)}, surfaces=MESSAGE),
     "table": Shape(
-        {"rows": Many(Many(Typed(("raw_text", "raw_number", "rich_text")), 20), 100)},
+        {"rows": Many(Many(_CELL, 20), 100)},
         {
             "column_settings": Many(
                 Shape({}, {"align": Choice(("left", "center", "right")), "is_wrapped": Flag()}),
@@ -103,9 +107,10 @@ BLOCKS: Mapping[str, Shape] = {
         {
             "hero_image": Typed(("image_element",)),
             "icon": Typed(("image_element",)),
-            "title": Text(150),
-            "subtitle": Text(150),
-            "body": Text(200),
+            "title": Text(150, _MARKUP),
+            "subtitle": Text(150, _MARKUP),
+            "body": Text(200, _MARKUP),
+            "subtext": Text(200, _MARKUP),
             "actions": _CARD_ACTIONS,
         },
         ("hero_image", "title", "actions", "body"),
@@ -117,7 +122,7 @@ BLOCKS: Mapping[str, Shape] = {
         {
             "title": Text(150, PLAIN),
             "rich_text_title": RICH,
-            "subtitle": Text(150, PLAIN),
+            "subtitle": Text(150),
             "width": Choice(("narrow", "standard", "wide", "full")),
             "icon": Typed(("image_element",)),
             "is_collapsible": Flag(),
@@ -131,14 +136,34 @@ BLOCKS: Mapping[str, Shape] = {
         {"elements": Many(Typed(("feedback_buttons", "icon_button")), 5)}, surfaces=MESSAGE
     ),
     "data_table": Shape(
-        {"rows": Many(Free(), 101), "caption": Str(3000)},
+        {"rows": Many(Many(_CELL, 20), 101, lo=2), "caption": Str(3000)},
         {"page_size": Num(1, 100), "row_header_column_index": Num(0, 19)},
         surfaces=("message", "home"),
     ),
-    "data_visualization": Shape({"title": Str(50), "chart": Free()}, surfaces=MESSAGE),
+    "data_visualization": Shape(
+        {"title": Str(50), "chart": Typed(("pie", "bar", "area", "line"))}, surfaces=MESSAGE
+    ),
 }
 
-_STYLED: Fields = {"style": Free()}
+_POINT = Shape({"label": Str(20), "value": Num()})
+_AXES = Shape(
+    {
+        "series": Many(Shape({"name": Str(20), "data": Many(_POINT, 20)}), 12),
+        "axis_config": Shape(
+            {"categories": Many(Str(20), 20)}, {"x_label": Str(50, 0), "y_label": Str(50, 0)}
+        ),
+    }
+)
+_CHARTS: Mapping[str, Shape] = {
+    "pie": Shape({"segments": Many(Shape({"label": Str(20), "value": Num(0, open=True)}), 12)}),
+    "bar": _AXES,
+    "area": _AXES,
+    "line": _AXES,
+}
+
+_STYLED: Fields = {
+    "style": Shape({}, {name: Flag() for name in ("bold", "italic", "strike", "code", "underline")})
+}
 _RICH_LEAVES = (
     "text",
     "link",
@@ -179,7 +204,7 @@ _TEXT_OBJECTS: Mapping[str, Shape] = {
     "mrkdwn": Shape({"text": Str(3000)}, {"verbatim": Flag()}),
 }
 
-SHAPES: Mapping[str, Shape] = {**ELEMENTS, **_RICH_TEXT, **_TEXT_OBJECTS, **BLOCKS}
+SHAPES: Mapping[str, Shape] = {**ELEMENTS, **_CHARTS, **_RICH_TEXT, **_TEXT_OBJECTS, **BLOCKS}
 
 VIEW_SIZE = 250_000
 VIEWS: Mapping[str, Shape] = {

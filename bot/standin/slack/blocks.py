@@ -1,161 +1,218 @@
-"""Validation of blocks and views against the tables, with the errors that Slack answers."""
+"""The rules of whole messages and views, and the errors that Slack answers when one is broken."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from bot.standin.slack.block_shapes import BLOCKS, SHAPES, VIEW_SIZE, VIEWS
+from bot.standin.slack.block_check import Problem, check_shape, fewest, longest, missing, most, unsupported
+from bot.standin.slack.block_shapes import BLOCKS, CONTAINERS, VIEW_SIZE, VIEWS
 from bot.standin.slack.block_spec import (
     BLOCKS_PER_SURFACE,
     CHARTS_PER_MESSAGE,
+    CHOICES,
     ELEMENTS,
-    ID,
     MARKDOWN_TOTAL,
     ONE_PER_MESSAGE,
     TABLE_TEXT_TOTAL,
-    Choice,
-    Flag,
-    Free,
-    Many,
-    Num,
-    Shape,
-    Spec,
-    Str,
-    Text,
-    Typed,
 )
 from bot.standin.slack.errors import SlackError
 
-Problem = tuple[str, str]  # what is wrong, and the JSON pointer to it
+Block = dict[str, Any]
 
 
-def check_message_blocks(blocks: Any) -> list[dict[str, Any]]:
+def check_message_blocks(blocks: Any) -> list[Block]:
     """The blocks of a message, once every rule holds.
 
     Raises:
         SlackError: ``invalid_blocks`` with Slack's explanations and pointers, ``invalid_blocks_format``
             when it is no list of objects, ``invalid_attachments`` for a second table.
     """
-    if isinstance(blocks, str):
-        try:
-            blocks = json.loads(blocks)
-        except ValueError:
-            raise SlackError("invalid_blocks_format") from None
+    blocks = _parsed(blocks)
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise SlackError("invalid_blocks_format")
-    kinds = Counter(str(block.get("type")) for _, block in _placed(blocks, "/blocks"))
-    if kinds["table"] > 1:
-        raise SlackError("invalid_attachments", extra=_explained([("only_one_table_allowed", "/blocks")]))
-    problems = [*_blocks(blocks, "message", "/blocks"), *_message_rules(blocks, kinds)]
+    if _kinds(blocks)["table"] > 1:
+        raise SlackError(
+            "invalid_attachments", extra=_explained([Problem("only_one_table_allowed", "/blocks")])
+        )
+    problems = list(message_problems(blocks, "/blocks"))
     if problems:
-        texts = [f"{text} [json-pointer:{pointer}]" for text, pointer in problems]
-        raise SlackError("invalid_blocks", extra={"errors": texts, **_explained(problems)})
+        errors = [str(problem) for problem in problems]
+        raise SlackError("invalid_blocks", extra={"errors": errors, **_explained(problems)})
     return blocks
 
 
-def check_view(view: Any, *, kinds: tuple[str, ...] = ("modal",)) -> dict[str, Any]:
+def check_view(view: Any, *, kinds: tuple[str, ...] = ("modal",)) -> Block:
     """A view, once every rule holds.
 
     Raises:
         SlackError: ``invalid_arguments`` with explanations, or ``view_too_large``.
     """
-    if isinstance(view, str):
-        try:
-            view = json.loads(view)
-        except ValueError:
-            raise _bad_view([("must provide an object", "/view")]) from None
-    if not isinstance(view, dict):
-        raise _bad_view([("must provide an object", "/view")])
-    if len(json.dumps(view)) > VIEW_SIZE:
+    view = _parsed(view)
+    if isinstance(view, dict) and len(json.dumps(view)) > VIEW_SIZE:
         raise SlackError("view_too_large")
+    problems = list(view_problems(view, "/view", kinds))
+    if problems:
+        raise SlackError("invalid_arguments", extra=_explained(problems))
+    checked: Block = view
+    return checked
+
+
+def message_problems(blocks: list[Block], at: str) -> Iterator[Problem]:
+    """Everything that is wrong with the blocks of a message, which stand at the pointer ``at``."""
+    yield from block_problems(blocks, "message", at)
+    kinds = _kinds(blocks)
+    for kind in ONE_PER_MESSAGE:
+        if kinds[kind] > 1:
+            yield Problem(f"Cannot have more than 1 {kind} block", at, {"type": "max_items", "expected": 1})
+    if kinds["data_visualization"] > CHARTS_PER_MESSAGE:
+        yield Problem(
+            f"Cannot have more than {CHARTS_PER_MESSAGE} data_visualization blocks",
+            at,
+            {"type": "max_items", "expected": CHARTS_PER_MESSAGE},
+        )
+    markdown = sum(len(str(block.get("text", ""))) for block in blocks if block.get("type") == "markdown")
+    if markdown > MARKDOWN_TOTAL:
+        yield longest(MARKDOWN_TOTAL, at, " in all markdown blocks")
+
+
+def view_problems(view: Any, at: str, kinds: tuple[str, ...]) -> Iterator[Problem]:
+    """Everything that is wrong with a view of one of these kinds, which stands at the pointer ``at``."""
+    if not isinstance(view, dict):
+        yield Problem("must provide an object", at, {"type": "type", "expected": "object"})
+        return
     kind = view.get("type")
     if kind not in kinds:
-        raise _bad_view([(f"must be one of: {', '.join(kinds)}", "/view/type")])
+        yield Problem(
+            f"must be one of: {', '.join(kinds)}", f"{at}/type", {"type": "enum", "expected": list(kinds)}
+        )
+        return
     rest = {key: value for key, value in view.items() if key not in ("type", "blocks")}
-    problems = list(_shape(VIEWS[kind], rest, "/view"))
+    yield from check_shape(VIEWS[kind], rest, at)
     blocks = view.get("blocks")
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        problems.append(("missing required field: blocks", "/view"))
-        raise _bad_view(problems)
-    problems += _blocks(blocks, kind, "/view/blocks")
+        yield missing("blocks", at)
+        return
+    yield from block_problems(blocks, kind, f"{at}/blocks")
+    if sum(element.get("focus_on_load") is True for _, element in _held(blocks)) > 1:
+        yield Problem("must have no more than one element with focus_on_load", f"{at}/blocks")
     if kind == "modal" and "submit" not in view and any(b.get("type") == "input" for b in blocks):
-        problems.append(("missing required field: submit", "/view"))
-    if problems:
-        raise _bad_view(problems)
-    return view
+        yield missing("submit", at)
 
 
-def _bad_view(problems: list[Problem]) -> SlackError:
-    return SlackError("invalid_arguments", extra=_explained(problems))
-
-
-def _explained(problems: list[Problem]) -> dict[str, Any]:
-    messages = [f"[ERROR] {text} [json-pointer:{pointer}]" for text, pointer in problems]
-    return {"response_metadata": {"messages": messages}}
-
-
-def _blocks(blocks: list[dict[str, Any]], surface: str, at: str) -> Iterator[Problem]:
-    limit = BLOCKS_PER_SURFACE[surface]
+def block_problems(blocks: list[Block], surface: str, at: str) -> Iterator[Problem]:
+    """What is wrong with blocks on a surface; without one (``""``) only what is wrong everywhere."""
+    limit = BLOCKS_PER_SURFACE.get(surface, max(BLOCKS_PER_SURFACE.values()))
     if len(blocks) > limit:
-        yield f"no more than {limit} items allowed", at
+        yield most(limit, at)
     if not blocks and surface == "modal":
-        yield "no fewer than 1 items allowed", at
+        yield fewest(1, at)
     for number, block in enumerate(blocks):
         here = f"{at}/{number}"
         kind = block.get("type")
         shape = BLOCKS.get(kind) if isinstance(kind, str) else None
-        if shape is None or surface not in shape.surfaces:
-            yield f"unsupported type: {kind}", f"{here}/type"
+        if shape is None or surface not in (*shape.surfaces, ""):
+            yield unsupported(kind, here, _there(surface))
             continue
-        yield from _shape(shape, block, here, own=("type", "block_id"))
+        yield from check_shape(shape, block, here, own=("type", "block_id"))
         if kind == "task_card" and block.get("status") == "pending":
-            yield "pending is only allowed inside a plan", f"{here}/status"
-    yield from _surface_rules(blocks, surface, at)
+            yield Problem("pending is only allowed inside a plan", f"{here}/status")
+    for here, block in _placed(blocks, at):
+        yield from _tables(block, here)
+    yield from _elements(blocks, surface, at)
     yield from _unique_ids(blocks, at)
 
 
-def _surface_rules(blocks: list[dict[str, Any]], surface: str, at: str) -> Iterator[Problem]:
+def _parsed(value: Any) -> Any:
+    """JSON in a string, as form fields carry it, or the thing itself."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return None
+
+
+def _there(surface: str) -> tuple[str, ...]:
+    return tuple(sorted(kind for kind, shape in BLOCKS.items() if surface in (*shape.surfaces, "")))
+
+
+def _kinds(blocks: list[Block]) -> Counter[str]:
+    return Counter(str(block.get("type")) for _, block in _placed(blocks, ""))
+
+
+def _explained(problems: list[Problem]) -> dict[str, Any]:
+    return {"response_metadata": {"messages": [f"[ERROR] {problem}" for problem in problems]}}
+
+
+def _tables(block: Block, at: str) -> Iterator[Problem]:
+    rows, kind = block.get("rows"), str(block.get("type"))
+    if kind not in TABLE_TEXT_TOTAL or not isinstance(rows, list):
+        return
+    if _length(rows) > TABLE_TEXT_TOTAL[kind]:
+        yield longest(TABLE_TEXT_TOTAL[kind], f"{at}/rows", " in all cells")
+    widths = {len(row) for row in rows if isinstance(row, list)}
+    if kind == "data_table" and len(widths) > 1:
+        yield Problem("must have the same number of cells in every row", f"{at}/rows")
+
+
+def _held(blocks: list[Block], at: str = "") -> Iterator[tuple[str, Block]]:
+    """Every element of every block, with its pointer."""
     for here, block in _placed(blocks, at):
-        element = block.get("element")
-        kind = element.get("type") if isinstance(element, dict) else None
-        if kind == "file_input" and surface not in ELEMENTS["file_input"].surfaces:
-            yield f"unsupported type: {kind}", f"{here}/element/type"
+        for key in ("element", "accessory", "elements"):
+            listed = block.get(key)
+            for number, element in enumerate(listed if isinstance(listed, list) else [listed]):
+                if isinstance(element, dict) and isinstance(element.get("type"), str):
+                    yield f"{here}/{key}" + (f"/{number}" if isinstance(listed, list) else ""), element
 
 
-def _unique_ids(blocks: list[dict[str, Any]], at: str) -> Iterator[Problem]:
+def _elements(blocks: list[Block], surface: str, at: str) -> Iterator[Problem]:
+    """Elements that may stand on some surfaces only, and choices that are not among the options."""
+    for here, element in _held(blocks, at):
+        shape = ELEMENTS.get(element["type"])
+        if surface and shape is not None and surface not in shape.surfaces:
+            yield unsupported(element["type"], here)
+        yield from _initial(element, here)
+
+
+def _initial(element: Block, at: str) -> Iterator[Problem]:
+    """An option that is chosen from the start "exactly matches" one that is offered (Slack's reference)."""
+    if element["type"] not in CHOICES:
+        return
+    if element.get("options") is not None and element.get("option_groups") is not None:
+        yield Problem("must provide either options or option_groups", at, field="option_groups")
+    offered = _objects(element.get("options"))
+    for group in _objects(element.get("option_groups")):
+        offered += _objects(group.get("options"))
+    if element.get("initial_option") is not None and element["initial_option"] not in offered:
+        yield Problem("must match one of the options", f"{at}/initial_option")
+    chosen = element.get("initial_options")
+    for number, one in enumerate(chosen if isinstance(chosen, list) else []):
+        if one not in offered:
+            yield Problem("must match one of the options", f"{at}/initial_options/{number}")
+
+
+def _objects(value: Any) -> list[Block]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _unique_ids(blocks: list[Block], at: str) -> Iterator[Problem]:
     seen: set[str] = set()
     for here, block in _placed(blocks, at):
         block_id = block.get("block_id")
         if isinstance(block_id, str):
             if block_id in seen:
-                yield f"block_id {block_id} already exists", f"{here}/block_id"
+                yield Problem(f"block_id {block_id} already exists", f"{here}/block_id")
             seen.add(block_id)
         for key in ("elements", "actions"):
-            listed = block.get(key)
-            if not isinstance(listed, list):
-                continue
-            names = Counter(str(e["action_id"]) for e in listed if isinstance(e, dict) and e.get("action_id"))
-            for name, count in names.items():
+            named = [e["action_id"] for e in _objects(block.get(key)) if e.get("action_id")]
+            for name, count in Counter(map(str, named)).items():
                 if count > 1:
-                    yield f"action_id {name} already exists in this block", f"{here}/{key}"
-
-
-def _message_rules(blocks: list[dict[str, Any]], kinds: Counter[str]) -> Iterator[Problem]:
-    for kind in ONE_PER_MESSAGE:
-        if kinds[kind] > 1:
-            yield f"Cannot have more than 1 {kind} block", "/blocks"
-    if kinds["data_visualization"] > CHARTS_PER_MESSAGE:
-        yield f"Cannot have more than {CHARTS_PER_MESSAGE} data_visualization blocks", "/blocks"
-    markdown = sum(len(str(block.get("text", ""))) for block in blocks if block.get("type") == "markdown")
-    if markdown > MARKDOWN_TOTAL:
-        yield f"must be less than {MARKDOWN_TOTAL + 1} characters in all markdown blocks", "/blocks"
-    for number, block in enumerate(blocks):
-        if block.get("type") == "table" and _length(block.get("rows")) > TABLE_TEXT_TOTAL:
-            yield (
-                f"must be less than {TABLE_TEXT_TOTAL + 1} characters in all cells",
-                f"/blocks/{number}/rows",
-            )
+                    yield Problem(f"action_id {name} already exists in this block", f"{here}/{key}")
+        tasks = Counter(str(t["task_id"]) for t in _objects(block.get("tasks")) if t.get("task_id"))
+        for name, count in tasks.items():
+            if count > 1:
+                yield Problem(f"task_id {name} already exists in this plan", f"{here}/tasks")
 
 
 def _length(value: Any) -> int:
@@ -170,121 +227,12 @@ def _length(value: Any) -> int:
     return 0
 
 
-def _placed(blocks: list[dict[str, Any]], at: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _placed(blocks: list[Block], at: str) -> Iterator[tuple[str, Block]]:
     """Every block with its pointer, those inside containers and carousels too."""
     for number, block in enumerate(blocks):
         here = f"{at}/{number}"
         yield here, block
-        key = {"container": "child_blocks", "carousel": "elements"}.get(str(block.get("type")), "")
+        key = CONTAINERS.get(str(block.get("type")), "")
         children = block.get(key)
         if isinstance(children, list):
             yield from _placed([child for child in children if isinstance(child, dict)], f"{here}/{key}")
-
-
-def _check(spec: Spec, value: Any, at: str) -> Iterator[Problem]:  # noqa: C901, PLR0912  # one branch per kind of spec
-    match spec:
-        case Text():
-            yield from _text(spec, value, at)
-        case Str():
-            if not isinstance(value, str):
-                yield "must provide a string", at
-            else:
-                yield from _size(len(value), spec.lo, spec.hi, at)
-        case Num():
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                yield "must provide a number", at
-            elif not spec.lo <= value <= spec.hi:
-                yield f"must be between {spec.lo:g} and {spec.hi:g}", at
-        case Flag():
-            if not isinstance(value, bool):
-                yield "must provide a boolean", at
-        case Choice():
-            if value not in spec.values:
-                yield f"must be one of: {', '.join(spec.values)}", at
-        case Many():
-            yield from _many(spec, value, at)
-        case Typed():
-            yield from _typed(spec, value, at)
-        case Shape():
-            yield from _shape(spec, value, at)
-        case Free():
-            return
-
-
-def _size(length: int, lo: int, hi: int, at: str) -> Iterator[Problem]:
-    if length < lo:
-        yield f"must be more than {lo - 1} characters", at
-    if length > hi:
-        yield f"must be less than {hi + 1} characters", at
-
-
-def _text(spec: Text, value: Any, at: str) -> Iterator[Problem]:
-    if not isinstance(value, dict):
-        yield "must provide an object", at
-        return
-    kind = value.get("type")
-    if kind not in spec.kinds:
-        yield f"unsupported type: {kind}", f"{at}/type"
-        return
-    text = value.get("text")
-    if not isinstance(text, str):
-        yield "missing required field: text", at
-        return
-    yield from _size(len(text), spec.lo, spec.hi, f"{at}/text")
-    extra_key = "emoji" if kind == "plain_text" else "verbatim"
-    yield from _additional(value, {"type", "text", extra_key}, at)
-    if extra_key in value and not isinstance(value[extra_key], bool):
-        yield "must provide a boolean", f"{at}/{extra_key}"
-
-
-def _many(spec: Many, value: Any, at: str) -> Iterator[Problem]:
-    if not isinstance(value, list):
-        yield "must provide an array", at
-        return
-    if len(value) < spec.lo:
-        yield f"no fewer than {spec.lo} items allowed", at
-    if len(value) > spec.hi:
-        yield f"no more than {spec.hi} items allowed", at
-    for number, item in enumerate(value):
-        if item is None and spec.nullable:
-            continue
-        yield from _check(spec.of, item, f"{at}/{number}")
-
-
-def _typed(spec: Typed, value: Any, at: str) -> Iterator[Problem]:
-    if not isinstance(value, dict):
-        yield "must provide an object", at
-        return
-    kind = value.get("type")
-    # An image is one thing as a block and another, smaller one as an element.
-    name = "image_element" if kind == "image" and "image_element" in spec.allowed else kind
-    if name not in spec.allowed or not isinstance(name, str):
-        yield f"unsupported type: {kind}", f"{at}/type"
-        return
-    own = ("type", "block_id") if name in BLOCKS else ("type",)
-    yield from _shape(SHAPES[name], value, at, own=own)
-
-
-def _shape(shape: Shape, value: Any, at: str, own: tuple[str, ...] = ()) -> Iterator[Problem]:
-    if not isinstance(value, Mapping):
-        yield "must provide an object", at
-        return
-    for key, spec in shape.required.items():
-        if value.get(key) is None:
-            yield f"missing required field: {key}", at
-        else:
-            yield from _check(spec, value[key], f"{at}/{key}")
-    for key, spec in shape.optional.items():
-        if value.get(key) is not None:
-            yield from _check(spec, value[key], f"{at}/{key}")
-    if shape.one_of and all(value.get(key) is None for key in shape.one_of):
-        yield f"missing required field: {' or '.join(shape.one_of)}", at
-    if "block_id" in own and value.get("block_id") is not None:
-        yield from _check(ID, value["block_id"], f"{at}/block_id")
-    yield from _additional(value, {*shape.required, *shape.optional, *own}, at)
-
-
-def _additional(value: Mapping[str, Any], known: set[str], at: str) -> Iterator[Problem]:
-    for key in value:
-        if key not in known:
-            yield f"invalid additional property: {key}", at

@@ -1,6 +1,7 @@
 """The things in blocks that a person can press or fill in, and what Slack reports about them."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +25,14 @@ _MANY_VALUES = {
     "multi_conversations_select": "selected_conversations",
     "multi_channels_select": "selected_channels",
 }
-_TYPED = ("plain_text_input", "email_text_input", "url_text_input", "number_input", "rich_text_input")
+_TYPED = ("plain_text_input", "email_text_input", "url_text_input", "number_input")
 _PRESSED = ("button", "icon_button")
+_FORMS = {
+    "email_text_input": (re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"), "ola@example.com"),
+    "url_text_input": (re.compile(r"https?://\S+"), "https://example.com"),
+    "number_input": (re.compile(r"-?\d+(\.\d+)?"), "12"),
+}
+"""What the client holds back until it looks like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +101,16 @@ def answer(element: Element, given: Any) -> dict[str, Any]:
     reported: dict[str, Any] = {}
     if kind in _TYPED:
         reported["value"] = _typed_value(element, given)
+    elif kind == "rich_text_input":
+        reported["rich_text_value"] = given or None
     elif kind in _ONE_OPTION:
         reported["selected_option"] = None if given is None else _option(element, given)
     elif kind in _MANY_OPTIONS:
         reported["selected_options"] = [_option(element, one) for one in _listed(given)]
     elif kind in _ONE_VALUE:
         reported[_ONE_VALUE[kind]] = given
+        if "timezone" in element:
+            reported["timezone"] = element["timezone"]
     elif kind in _MANY_VALUES:
         reported[_MANY_VALUES[kind]] = _listed(given)
     elif kind == "file_input":
@@ -120,7 +131,21 @@ def initial(element: Element) -> dict[str, Any]:
             return {"type": kind, names[kind]: given if names is _ONE_VALUE else list(given or [])}
     if kind in _TYPED:
         return {"type": kind, "value": element.get("initial_value")}
+    if kind == "rich_text_input":
+        return {"type": kind, "rich_text_value": element.get("initial_value")}
     return answer(element, None)
+
+
+def values(
+    blocks: list[Block], state: Mapping[tuple[str, str], dict[str, Any]]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """``state.values``: what every field and menu holds, touched (then it is in ``state``) or not."""
+    held: dict[str, dict[str, dict[str, Any]]] = {}
+    for found in elements(blocks):
+        if is_stateful(found.element):
+            block_id, action_id = found.key
+            held.setdefault(block_id, {})[action_id] = state.get(found.key) or initial(found.element)
+    return held
 
 
 def is_stateful(element: Element) -> bool:
@@ -146,6 +171,8 @@ def pressed(found: Found, given: Any, action_ts: str) -> dict[str, Any]:
         # A button without a value reports none, like the real one; its text always has `emoji`.
         if "text" in action:
             action["text"] = {"emoji": True, **action["text"]}
+    elif element["type"] == "feedback_buttons":
+        action |= _feedback(element, given)
     else:
         if given is None and is_stateful(element):
             raise ImpossibleActionError(
@@ -158,14 +185,24 @@ def pressed(found: Found, given: Any, action_ts: str) -> dict[str, Any]:
 def _typed_value(element: Element, given: Any) -> Any:
     if given in (None, ""):
         return None
-    if element["type"] == "rich_text_input":
-        return given
     if not isinstance(given, str):
         raise ImpossibleActionError(f"{element['action_id']!r} takes a string")
+    form, example = _FORMS.get(element["type"], (None, ""))
+    if form is not None and not form.fullmatch(given):
+        raise ImpossibleActionError(f"{element['action_id']!r} takes something like {example}, not {given!r}")
     low, high = int(element.get("min_length", 0)), int(element.get("max_length", 3000))
     if not low <= len(given) <= high:
         raise ImpossibleActionError(f"{element['action_id']!r} takes {low} to {high} characters")
     return given
+
+
+def _feedback(element: Element, given: Any) -> dict[str, Any]:
+    """What one of the two buttons reports: its text and value."""
+    offered = {element[side]["value"]: element[side] for side in ("positive_button", "negative_button")}
+    if given not in offered:
+        values = " or ".join(map(repr, offered))
+        raise ImpossibleActionError(f"{element['action_id']!r} is two buttons: choose {values} in `selected`")
+    return {"text": {"emoji": True, **offered[given]["text"]}, "value": given}
 
 
 def _option(element: Element, wanted: Any) -> dict[str, Any]:

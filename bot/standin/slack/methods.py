@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.standin.slack import methods_chat, methods_files, methods_people, methods_views
+from bot.standin.slack import methods_blocks, methods_chat, methods_files, methods_people, methods_views
 from bot.standin.slack.args import Args
 from bot.standin.slack.errors import SlackError
 from bot.standin.slack.payloads import auth_test
@@ -58,6 +58,7 @@ METHODS: Mapping[str, Method] = {
     "api.test": Method(methods_people.api_test, caller="anybody"),
     "auth.test": Method(_auth_test),
     "apps.connections.open": Method(_connections_open, ("connections:write",), caller="app"),
+    "blocks.validate": Method(methods_blocks.validate, caller="anybody"),
     "chat.postMessage": Method(methods_chat.post_message, ("chat:write",)),
     "chat.postEphemeral": Method(methods_chat.post_ephemeral, ("chat:write",)),
     "chat.update": Method(methods_chat.update, ("chat:write",)),

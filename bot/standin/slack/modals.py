@@ -30,13 +30,7 @@ class View:
 
     def values(self) -> dict[str, dict[str, Any]]:
         """``state.values``: every input and choice, touched or not."""
-        values: dict[str, dict[str, Any]] = {}
-        for found in elements.elements(self.blocks):
-            if elements.is_stateful(found.element):
-                block_id, action_id = found.key
-                reported = self.state.get(found.key) or elements.initial(found.element)
-                values.setdefault(block_id, {})[action_id] = reported
-        return values
+        return elements.values(self.blocks, self.state)
 
     def shown(self) -> dict[str, Any]:
         """The view object of payloads and Web API answers."""

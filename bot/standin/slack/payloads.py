@@ -70,10 +70,14 @@ def message_action(
     message: Message,
     body: Payload,
     action: Payload,
+    values: Mapping[str, Mapping[str, Payload]],
     response_url: str,
     trigger_id: str,
 ) -> Payload:
-    """block_actions from a message. An ephemeral message is not in the payload."""
+    """block_actions from a message. An ephemeral message is not in the payload.
+
+    ``values`` are those of all fields and menus in the message, as the person sees them.
+    """
     container: Payload = {
         "type": "message",
         "message_ts": message.ts,
@@ -86,7 +90,7 @@ def message_action(
         "container": container,
         "trigger_id": trigger_id,
         "channel": {"id": channel.id, "name": channel.payload_name},
-        "state": {"values": _chosen(action)},
+        "state": {"values": values},
         "response_url": response_url,
         "actions": [action],
     }
@@ -191,13 +195,6 @@ def auth_test() -> Payload:
         "bot_id": BOT_ID,
         "is_enterprise_install": False,
     }
-
-
-def _chosen(action: Payload) -> Mapping[str, Mapping[str, Payload]]:
-    if action["type"] in ("button", "icon_button", "overflow"):
-        return {}
-    reported = {k: v for k, v in action.items() if k == "type" or k.startswith("selected") or k == "value"}
-    return {action["block_id"]: {action["action_id"]: reported}}
 
 
 def plain_blocks(text: str) -> list[Payload]:

@@ -44,6 +44,8 @@ class People:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._choices: dict[tuple[str, str, str], dict[tuple[str, str], dict[str, Any]]] = {}
+        """What a person has chosen in a message: (channel, ts, user) → what its elements report."""
 
     async def command(
         self,
@@ -183,6 +185,9 @@ class People:
                 f"the button {click.action_id!r} is not shown to {person.id}", status=404
             )
         body = payload_of(world, message)
+        choices = self._choices.setdefault((place.id, message.ts, person.id), {})
+        if elements.is_stateful(found.element):
+            choices[found.key] = elements.answer(found.element, click.selected)
         payload = payloads.message_action(
             token=world.secrets.verification_token,
             person=person,
@@ -190,6 +195,7 @@ class People:
             message=message,
             body=body,
             action=elements.pressed(found, click.selected, world.messages.new_ts()),
+            values=elements.values(message.blocks, choices),
             response_url=world.base_url
             + world.tickets.new_response_url(
                 place.id, person.id, message_ts=message.ts, ephemeral=message.ephemeral_for is not None

@@ -1,0 +1,197 @@
+"""The corpus: one line for each thing that a render function may say. Add yours at the end of its block."""
+
+from collections.abc import Iterator
+
+from bot.domain.actors import Action, Actor
+from bot.domain.outcome import Failed, Offer, Refused, Unknown
+from bot.domain.provisioning import SIGN_IN_NOTES, Generation, Seeding, SignIn, Step, StepState
+from handlers.commands import AVAILABLE
+from handlers.refusals import unbalanced_quotes, unknown_verb
+from handlers.render import access, failure, help, home, interrupted, notices, progress, result, stop  # noqa: A004  # the module's name
+from handlers.verbs import BY_NAME
+from tests.golden import values
+from tests.golden.corpus import Payload, Sample, constant, payloads, sample
+from tests.golden.values import ANGRY, AT, LONGEST_ID, LONGEST_PERSON, PERSON
+
+EVERY_OFFER = tuple(Offer)
+EVERY_VERB = frozenset(BY_NAME)
+
+
+def corpus() -> Iterator[Payload]:
+    """Everything, in every form."""
+    return payloads(samples())
+
+
+def samples() -> Iterator[Sample]:
+    """Everything that the bot says."""
+    yield from _help()
+    yield from _create()
+    yield from _ends()
+    yield from _failures()
+    yield from _stop()
+    yield from _access()
+    yield from _notices()
+
+
+def _help() -> Iterator[Sample]:
+    yield sample(help.help_message, "today", AVAILABLE)
+    yield sample(help.help_message, "every-verb", EVERY_VERB)
+    yield sample(help.help_line, "mention")
+    for role, who in values.WHO.items():
+        yield sample(help.whoami_message, role.word, who)
+        yield sample(home.home_view, role.word, who, AVAILABLE)
+    yield sample(help.whoami_message, "worst", values.WHO_WORST)
+    yield sample(home.home_view, "worst", values.WHO_WORST, EVERY_VERB)
+    yield sample(help.refusal_message, "unknown-verb", unknown_verb("<!channel>" * 50))
+    yield sample(help.refusal_message, "quotes", unbalanced_quotes())
+    yield sample(help.example_message, "create")
+    yield sample(help.not_available, "skills", "skills.list", AVAILABLE)
+
+
+def _create() -> Iterator[Sample]:
+    yield sample(result.announcement, "new", values.request())
+    yield sample(result.announcement, "continued", values.request(continues="r-0", home=LONGEST_ID))
+    yield sample(result.announcement, "command-line", values.request(actor=Actor("cli:<anna>")))
+    yield sample(progress.progress_message, "waiting", progress.Progress(
+        request_id=values.REQUEST, home=LONGEST_ID, waiting=True))  # fmt: skip
+    yield sample(progress.progress_message, "first", progress.Progress(
+        request_id=values.REQUEST, home="atlas"))  # fmt: skip
+    for step in Step:
+        for state in (StepState.RUNNING, StepState.FAILED):
+            yield sample(progress.progress_message, f"{state.value}-{step.value}", values.progress(
+                "3 of <@U_OPERATOR>, `alias`", state, step))  # fmt: skip
+    yield sample(progress.progress_message, "done", values.progress().closed("ready in 12 s", well=True))
+    yield sample(progress.progress_message, "cancelled", values.progress().closed("cancelled", well=False))
+    yield sample(progress.progress_message, "worst", values.progress(ANGRY, until=Step.HEALTH))
+    yield sample(progress.progress_message, "worst-end", values.progress(ANGRY).closed(ANGRY, well=False))
+    for after in (None, *Step):
+        line = interrupted.interrupted_line(values.interrupted(after=after))
+        stuck = progress.interrupted_progress(values.REQUEST, "atlas", after, line)
+        yield sample(progress.progress_message, f"interrupted-{after or 0}", stuck)
+    yield sample(result.announcement_failed, "usual", values.request(), values.not_done())
+    yield sample(
+        result.announcement_failed, "worst", values.request(home=LONGEST_ID), values.not_done(what=ANGRY)
+    )
+
+
+def _ends() -> Iterator[Sample]:
+    yield sample(result.announcement_done, "usual", values.provisioned())
+    yield sample(result.announcement_done, "worst", values.WORST_PROVISIONED)
+    for seeding in Seeding:
+        yield sample(
+            result.result_message, seeding.value.replace(" ", "-"), values.provisioned(seeding=seeding)
+        )
+    for generation in Generation:
+        for sign_in in SignIn:
+            notes = (SIGN_IN_NOTES[sign_in],) if sign_in in SIGN_IN_NOTES else ()
+            yield sample(result.result_message, f"{generation.value}-{sign_in.value}", values.provisioned(
+                generation=generation, sign_in=sign_in, notes=notes))  # fmt: skip
+    yield sample(result.result_message, "adopted", values.provisioned(adopted=True, durations={}))
+    yield sample(result.result_message, "bare", values.provisioned(ports=(), durations={}))
+    yield sample(result.result_message, "worst", values.WORST_PROVISIONED)
+    yield sample(
+        result.result_message, "forged", values.provisioned(home=ANGRY, workspace=ANGRY, owner=ANGRY)
+    )
+
+
+def _failures() -> Iterator[Sample]:
+    for code, outcome in values.listed_codes():
+        yield sample(failure.failure_message, f"code-{code}", outcome, request_id=values.REQUEST)
+    for name, outcome in values.explained_errors():
+        yield sample(failure.failure_message, f"error-{name}", outcome, request_id=values.REQUEST)
+    for kind in (Refused, Failed, Unknown):
+        every = values.not_done(kind, offers=EVERY_OFFER, sandbox=values.SANDBOX, detail="words\nof `Cube`")
+        worst = values.not_done(kind, what=ANGRY, safe=ANGRY, todo=ANGRY, detail=ANGRY, offers=EVERY_OFFER,
+                                sandbox=values.SANDBOX, code="c" * 300)  # fmt: skip
+        name = kind.__name__.lower()
+        yield sample(failure.failure_message, f"{name}-every-offer", every, request_id=values.REQUEST)
+        yield sample(failure.failure_message, f"{name}-no-request", every)
+        yield sample(failure.failure_message, f"{name}-worst", worst, request_id=values.REQUEST)
+        yield sample(access.refused_view, f"{name}-every-offer", every)
+        yield sample(access.refused_view, f"{name}-worst", worst)
+    for action in (Action.CREATE, Action.STOP):
+        for after in (None, Step.SEED, Step.STUDIO):
+            for sandbox, known in ((values.SANDBOX, True), (None, True), (None, False)):
+                found = values.interrupted(
+                    action=action, after=after, sandbox_id=sandbox, sandbox_known=known, restarted=known
+                )
+                there = "there" if sandbox else "gone" if known else "unknown"
+                label = f"{action.value}-{after or 0}-{there}"
+                yield sample(interrupted.interrupted_message, label, found)
+                yield sample(interrupted.interrupted_announcement, label, found)
+    worst_found = values.interrupted(home=LONGEST_ID, workspace=LONGEST_ID, owner=LONGEST_PERSON)
+    forged = values.interrupted(home=ANGRY, workspace=ANGRY, owner=ANGRY)
+    yield sample(interrupted.interrupted_message, "forged", forged)
+    yield sample(interrupted.interrupted_message, "worst", worst_found)
+    yield sample(interrupted.interrupted_announcement, "worst", worst_found)
+
+
+def _stop() -> Iterator[Sample]:
+    worst = values.stop_plan(home=LONGEST_ID, workspace=LONGEST_ID, owner=LONGEST_PERSON, state=ANGRY,
+                             lost=(ANGRY,) * 60, kept=(ANGRY,) * 60)  # fmt: skip
+    yield sample(stop.looking, "home", PERSON, "atlas")
+    yield sample(stop.looking, "worst", LONGEST_PERSON, ANGRY)
+    yield sample(stop.not_asked, "usual", PERSON, "atlas", "there is no sandbox on home `atlas`.")
+    yield sample(stop.not_asked, "worst", LONGEST_PERSON, ANGRY, ANGRY)
+    yield sample(stop.stop_card, "usual", values.stop_plan(), PERSON)
+    yield sample(stop.stop_card, "no-home", values.stop_plan(home="", workspace="", owner=""), "cli:anna")
+    yield sample(stop.stop_card, "worst", worst, LONGEST_PERSON)
+    # Cube's labels can be written by whoever has its key, so that a home may have any name there.
+    yield sample(stop.stop_card, "forged", values.stop_plan(home=ANGRY, workspace=ANGRY, owner=ANGRY), PERSON)
+    forged = values.stopped(home=ANGRY, workspace=ANGRY, sandbox_id=ANGRY)
+    yield sample(stop.stopped_message, "forged", forged, PERSON)
+    yield sample(stop.working, "usual", PERSON)
+    for closed in (True, False, None):
+        yield sample(stop.stopped_message, str(closed).lower(), values.stopped(studio_closed=closed), PERSON)
+    yield sample(
+        stop.stopped_message,
+        "no-home",
+        values.stopped(home="", workspace="", seconds=86_399.0),
+        LONGEST_PERSON,
+    )
+    for label, plan in (("usual", values.stop_plan()), ("worst", worst)):
+        card = stop.stop_card(plan, PERSON)
+        # A pressed card comes back from Slack with the ids that Slack gave its blocks.
+        shown = [{**block, "block_id": f"b{number}"} for number, block in enumerate(card.blocks)]
+        for gone in (True, False):
+            line = stop.decided_stop(PERSON, AT, gone=gone)
+            yield sample(notices.settled, f"stop-{gone}-{label}".lower(), card.text, shown, line)
+        yield sample(notices.settled, f"keep-{label}", card.text, shown, stop.decided_keep(PERSON, AT))
+
+
+def _access() -> Iterator[Sample]:
+    yield sample(access.loading_view, "always")
+    for generation in Generation:
+        for sign_in in SignIn:
+            given = values.access(generation=generation, sign_in=sign_in, paused=True)
+            yield sample(access.access_view, f"{generation.value}-{sign_in.value}", given)
+            yield sample(access.access_message, f"{generation.value}-{sign_in.value}", given)
+    bare = values.access(username="", password="", sign_in=SignIn.CHANGED)
+    yield sample(access.access_view, "no-name", bare)
+    yield sample(access.access_message, "no-name", bare)
+    yield sample(access.access_view, "worst", values.WORST_ACCESS)
+    yield sample(access.access_message, "worst", values.WORST_ACCESS)
+    yield sample(access.access_message, "forged", values.access(home=ANGRY, sandbox_id="a" * 128))
+
+
+def _notices() -> Iterator[Sample]:
+    for name in ("OUTSIDER", "UNKNOWN_BUTTON", "UNKNOWN_FORM", "UNKNOWN_COMMAND", "UNKNOWN_SHORTCUT"):
+        yield constant(notices, name)
+    yield sample(notices.notice, "kept", stop.decided_keep(PERSON, AT))
+    for reason in ("not_in_channel", "channel_not_found", "is_archived", "post-unknown", "restricted_action"):
+        yield sample(notices.moved, reason, reason, "U_HERMES")
+        yield sample(notices.only_here, reason, reason, "U_HERMES")
+    yield sample(notices.wrong_channel, "one", ("C_OPS",))
+    yield sample(notices.wrong_channel, "worst", tuple(f"C{number:010d}" for number in range(500)))
+    yield sample(notices.window_failed, "expired", "expired_trigger_id")
+    yield sample(notices.link_not_shown, "gone", "not_found")
+    found = values.interrupted()
+    card = interrupted.interrupted_message(found)
+    yield sample(notices.settled, "continued", card.text, card.blocks, notices.continued_by(PERSON, AT))
+    yield sample(notices.settled, "empty", "", (), notices.continued_by(PERSON, AT))
+    yield sample(notices.cancelling, "usual", PERSON)
+    yield sample(notices.sent_directly, "usual")
+    here = notices.only_here("not_in_channel", "U_HERMES")
+    yield sample(notices.both, "announcement", here, result.announcement(values.request()))
+    yield sample(notices.both, "worst", here, help.help_message(EVERY_VERB))
+    yield sample(notices.audit_head, "usual", 1234, f"1234:{'ab' * 32}")

@@ -1,0 +1,227 @@
+"""Values of the domain for the corpus: what a usual day brings, and the worst that may come."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bot.domain.actors import Action, Actor, Role
+from bot.domain.cube_errors import CubeFault, FaultClass
+from bot.domain.errors import CubeError, DomainError, GuestError, NodeError
+from bot.domain.explanations import CUBE_ADVICE, GUEST_CODES, NODE_CODES, code_of, sentences
+from bot.domain.ids import MAX_ID_LENGTH
+from bot.domain.outcome import Failed, NotDone, Refused, Unknown
+from bot.domain.provisioning import (
+    AgentFacts,
+    CreateRequest,
+    Generation,
+    PortHealth,
+    Provisioned,
+    Seeding,
+    Step,
+    StepEvent,
+    StepState,
+)
+from bot.domain.skills import OverlayPlan
+from bot.usecases.access import Access
+from bot.usecases.lifecycle import Stopped, StopPlan
+from bot.usecases.recovery import Interrupted
+from bot.usecases.whoami import WhoAmI
+from handlers.render.progress import Progress
+
+AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SANDBOX = "0123456789abcdef0123456789abcdef"
+PERSON = "U_OPERATOR"
+LONGEST_PERSON = "U" + "X" * 40
+LONGEST_ID = "h" * MAX_ID_LENGTH
+REQUEST = "r-20260101-120000-abcdef"
+ANGRY = "<!channel> & `*_~ <https://example.com|here> " + "long words " * 1000
+"""Foreign text that wants to ring everybody, to close our markup, and to be longer than anything allowed."""
+MANY = tuple(f"skill-{number:03d}-{'x' * 50}" for number in range(300))
+
+WHO = {
+    role: WhoAmI(
+        actor_id=PERSON,
+        role=role,
+        may=() if role is Role.NONE else ("create", "stop (your own)", "open a Studio (your own)", "cancel"),
+        may_not=(("create", "You have no role in this bot."), ("stop", "You have no role in this bot."))
+        if role is Role.NONE
+        else (),
+    )
+    for role in Role
+}
+WHO_WORST = WhoAmI(
+    actor_id=LONGEST_PERSON, role=Role.ADMIN, may=MANY, may_not=tuple((name, ANGRY) for name in MANY)
+)
+
+
+def request(**changes: Any) -> CreateRequest:
+    """A wish for a Studio."""
+    given: dict[str, Any] = {
+        "request_id": REQUEST,
+        "actor": Actor(PERSON),
+        "home": "atlas",
+        "workspace": "atlas",
+    }
+    return CreateRequest(**(given | changes))
+
+
+def provisioned(**changes: Any) -> Provisioned:
+    """A working Studio."""
+    given: dict[str, Any] = {
+        "request_id": REQUEST,
+        "sandbox_id": SANDBOX,
+        "home": "atlas",
+        "workspace": "project",
+        "template": "hermes-studio",
+        "node": "node-1",
+        "owner": PERSON,
+        "url": f"https://9000-{SANDBOX}.cube.example",
+        "generation": Generation.USERS,
+        "seeding": Seeding.SEEDED,
+        "overlay": OverlayPlan(("deploy-check",), ("my-notes",), ("log-triage",), (), (), ()),
+        "ports": (
+            PortHealth(port=9000, name="Web UI", ok=True),
+            PortHealth(port=49983, name="envd", ok=None, note="no answer within 2 s"),
+            PortHealth(port=8642, name="API server", ok=False, note="switched off"),
+        ),
+        "agent": AgentFacts(version="0.19.0", lacks_wal_guard=True),
+        "durations": {step: 0.4 * step for step in Step},
+    }
+    return Provisioned(**(given | changes))
+
+
+WORST_PROVISIONED = provisioned(
+    home=LONGEST_ID,
+    workspace=LONGEST_ID,
+    template=ANGRY,
+    node=ANGRY,
+    owner=LONGEST_PERSON,
+    url="https://9000-" + SANDBOX + "." + "d" * 3000,
+    overlay=OverlayPlan(MANY, MANY, MANY, MANY, MANY, MANY),
+    ports=tuple(PortHealth(port=port, name=ANGRY, ok=False, note=ANGRY) for port in range(60)),
+    agent=AgentFacts(version=ANGRY, lacks_wal_guard=True),
+    durations=dict.fromkeys(Step, 86_399.0),
+    adopted=True,
+    notes=(ANGRY,) * 60,
+)
+
+
+def not_done(kind: type[Refused] | type[Failed] | type[Unknown] = Failed, **changes: Any) -> NotDone:
+    """A refusal, a failure or an unknown end."""
+    given: dict[str, Any] = {
+        "code": "node-unreachable",
+        "what": "The node does not answer over SSH.",
+        "safe": "Home `atlas` and workspace `atlas` are on the node; no sandbox was made.",
+        "todo": "Press Continue, or type `/hermes create home=atlas` again.",
+    }
+    return kind(**(given | changes))
+
+
+def listed_codes() -> Iterator[tuple[str, NotDone]]:
+    """Every code of docs/errors.md with the sentences that stand there, as the kind of end it may have."""
+    kinds = (Refused, Failed, Unknown)
+    rows = (Path(__file__).parents[2] / "docs/errors.md").read_text(encoding="utf-8").splitlines()
+    for number, row in enumerate(row for row in rows if re.match(r"\| `[^`]+` \|", row)):
+        code, *cells = (cell.strip() for cell in row.strip("| ").split(" | "))
+        what, safe, todo = [*cells, "", ""][:3]
+        name = code.strip("`")
+        yield name, not_done(kinds[number % 3], code=name, what=what, safe=safe, todo=todo)
+
+
+def explained_errors() -> Iterator[tuple[str, NotDone]]:
+    """Every error of Cube, a node and a sandbox, in the words that the use cases take for it."""
+    errors: list[tuple[str, DomainError]] = [
+        *((f"cube-{advice}", CubeError(_fault(advice))) for advice in sorted(CUBE_ADVICE)),
+        *((f"node-{code}", NodeError(code, ANGRY[:400])) for code in sorted(NODE_CODES)),
+        *((f"guest-{code}", GuestError(code, ANGRY[:400])) for code in sorted(GUEST_CODES)),
+    ]
+    for name, error in errors:
+        what, todo = sentences(error)
+        yield name, not_done(code=code_of(error), what=what, todo=todo, detail=str(error))
+
+
+def _fault(advice: str) -> CubeFault:
+    return CubeFault(
+        kind=FaultClass.UNAVAILABLE,
+        retryable=True,
+        advice_key=advice,
+        message="130597: no <node> with enough `memory` & CPU",
+    )
+
+
+def access(**changes: Any) -> Access:
+    """A way into a Studio."""
+    url = f"https://9000-{SANDBOX}.cube.example"
+    given: dict[str, Any] = {
+        "sandbox_id": SANDBOX,
+        "home": "atlas",
+        "url": url,
+        "link": f"{url}/",
+        "username": "hermes",
+        "password": "EXAMPLE-password",
+    }
+    return Access(**(given | changes))
+
+
+WORST_ACCESS = access(
+    home=LONGEST_ID,
+    link="https://x.example/#/?token=" + "EXAMPLE" * 1000,
+    username="<a>&`" + "u" * 4000,
+    password="<!channel>`&" + "p" * 4000,
+    paused=True,
+)
+
+
+def interrupted(**changes: Any) -> Interrupted:
+    """A request whose process died."""
+    given: dict[str, Any] = {
+        "request_id": REQUEST,
+        "action": Action.CREATE,
+        "owner": PERSON,
+        "home": "atlas",
+        "workspace": "atlas",
+        "channel": "C_OPS",
+        "thread_ts": "1.1",
+        "progress_ts": "1.2",
+        "after": Step.SEED,
+        "sandbox_id": SANDBOX,
+        "sandbox_known": True,
+    }
+    return Interrupted(**(given | changes))
+
+
+def progress(note: str = "", state: StepState = StepState.RUNNING, until: Step = Step.STUDIO) -> Progress:
+    """A create on its way: the steps before ``until`` are done, that one is in ``state``."""
+    done = {step: StepEvent(step, StepState.DONE, note, 1.5) for step in Step if step < until}
+    return Progress(
+        request_id=REQUEST, home="atlas", steps={**done, until: StepEvent(until, state, note, 3.0)}
+    )
+
+
+def stop_plan(**changes: Any) -> StopPlan:
+    """What stopping means."""
+    given: dict[str, Any] = {
+        "request_id": REQUEST,
+        "sandbox_id": SANDBOX,
+        "home": "atlas",
+        "workspace": "project",
+        "owner": PERSON,
+        "state": "running",
+        "lost": ("running programs and open terminals", "packages installed outside the home"),
+        "kept": ("home `atlas`", "workspace `project`"),
+    }
+    return StopPlan(**(given | changes))
+
+
+def stopped(**changes: Any) -> Stopped:
+    """A sandbox that is gone."""
+    given: dict[str, Any] = {
+        "sandbox_id": SANDBOX,
+        "home": "atlas",
+        "workspace": "project",
+        "seconds": 3.2,
+        "studio_closed": True,
+    }
+    return Stopped(**(given | changes))
