@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
+from bot.domain.actors import Actor
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
 from bot.ports import Message
@@ -19,7 +20,6 @@ from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
-from handlers.render.help import example_message
 from handlers.render.progress import Progress, progress_message
 from handlers.render.result import (
     announcement,
@@ -31,16 +31,18 @@ from handlers.services import Services
 
 
 async def create(call: SlashCall, command: Command, services: Services) -> None:
-    """Take it on at once; its thread, and then the work itself, each wait their turn."""
-    home = command.text("home")
-    if not home:
-        await answer(call, example_message(), services)
-        return
+    """The command as it was typed on one line."""
     learn(command.env, services.deps.redactor)
-    timeout = command.text("timeout")
-    request = CreateRequest(
-        request_id=services.deps.ids.request_id(),
-        actor=call.actor,
+    request = request_of(command, services.deps.ids.request_id(), call.actor, call.channel)
+    await take_on(call, await ask(request, services.deps), services)
+
+
+def request_of(command: Command, request_id: str, actor: Actor, channel: str) -> CreateRequest:
+    """What a well-formed create asks for, however it was written."""
+    home, timeout = command.text("home") or "", command.text("timeout")
+    return CreateRequest(
+        request_id=request_id,
+        actor=actor,
         home=home,
         workspace=command.text("workspace") or home,
         template=command.text("template") or "",
@@ -48,9 +50,12 @@ async def create(call: SlashCall, command: Command, services: Services) -> None:
         node=command.text("node") or "",
         profile=command.text("profile") or "",
         env=command.env,
-        channel=call.channel,
+        channel=channel,
     )
-    asked = await ask(request, services.deps)
+
+
+async def take_on(call: SlashCall, asked: CreateRequest | Refused, services: Services) -> None:
+    """Take it on at once; its thread, and then the work itself, each wait their turn."""
     if isinstance(asked, Refused):
         await answer(call, failure_message(cleaned(asked, services.deps.redactor)), services)
         return

@@ -15,6 +15,15 @@ from bot.usecases.journal import ASKED, Journal
 log = logging.getLogger(__name__)
 
 PLACED = "placed"
+SENT_IN = "sent-in"
+"""The code of the claim on a form. Its id is a request's of its own, as Continue claims the create itself."""
+
+ALREADY_SENT = Refused(
+    code="already-sent",
+    what="This form has been sent in before.",
+    safe="It counted once; this time changed nothing.",
+    todo="Follow its thread; if there is none within a minute, type `/hermes create` again.",
+)
 
 
 async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
@@ -29,6 +38,20 @@ async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
         return endings.unrecorded()
     deps.running.add(request.request_id)
     return replace(request, asked=True)
+
+
+async def ask_once(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
+    """The same for a form, whose request has had its id since the form was opened.
+
+    However often and to however many replicas the form is sent in, the one row that may claim it decides.
+    """
+    claim = replace(journal_of(request, deps), request_id=f"{request.request_id}.form")
+    try:
+        if await claim.claim(code=SENT_IN) is None:
+            return ALREADY_SENT
+    except AuditUnavailableError:
+        return endings.unrecorded()
+    return await ask(request, deps)
 
 
 async def place(request: CreateRequest, deps: Deps) -> None:
