@@ -71,8 +71,8 @@ def ticket(text: str) -> Ticket | None:
     return Ticket(request_id=request, channel=channel)
 
 
-def read_form(values: Mapping[str, str], shown: frozenset[str]) -> Command | dict[str, str]:
-    """The command that was filled in; else a sentence for every field that is wrong, by its block id.
+def read_form(values: Mapping[str, str], shown: frozenset[str]) -> tuple[Command, dict[str, str]]:
+    """The command that was filled in, and a sentence for every field that is wrong, by its block id.
 
     ``values`` holds what was chosen and typed, ``shown`` the fields that the form has.
     """
@@ -82,12 +82,10 @@ def read_form(values: Mapping[str, str], shown: frozenset[str]) -> Command | dic
     if lines.faults:
         errors[Field.ENV] = lines.complaint()
     given = {key.value: _text(values, key) for key in SETTINGS}
-    filled = fill_in("create", {"home": home, **given}, lines.env)
-    if isinstance(filled, Command):
-        return errors or filled
-    for key, refusal in filled.items():
+    command, faults = fill_in("create", {"home": home, **given}, lines.env)
+    for key, refusal in faults.items():
         errors.setdefault(home_field if key == "home" else key, plain_words(refusal.message))
-    return errors
+    return command, errors
 
 
 def plain_words(sentence: str) -> str:

@@ -50,16 +50,12 @@ def judge_form(body: Body, services: Services) -> Judged:
     )
     if stub is None or sent.actor.outside_team or not sent.actor.id:
         return Judged(ACCEPTED, call)
-    command = read_form(sent.values, sent.shown)
-    if isinstance(command, dict):
-        return Judged(_errors(command, sent))
+    command, errors = read_form(sent.values, sent.shown)
     learn(command.env, services.deps.redactor)
     request = request_of(command, stub.request_id, sent.actor, stub.channel)
-    faults = {
-        key: plain_words(f"{refused.what} {refused.todo}").replace(f"{key}=", "")
-        for key, refused in faults_of(request, services.deps.rules)
-    }
-    return Judged(_errors(faults, sent)) if faults else Judged(ACCEPTED, call, request)
+    for key, refused in faults_of(request, services.deps.rules):
+        errors.setdefault(key, plain_words(f"{refused.what} {refused.todo}").replace(f"{key}=", ""))
+    return Judged(_errors(errors, sent)) if errors else Judged(ACCEPTED, call, request)
 
 
 def take_form(judged: Judged, services: Services) -> None:

@@ -76,11 +76,13 @@ def parse(text: str) -> Command | Refusal:
     return refusals.unknown_subverb(first, words[1]) if verb is None else _read(verb, words[2:])
 
 
-def fill_in(name: str, given: Mapping[str, str], env: Mapping[str, str]) -> Command | dict[str, Refusal]:
-    """The command whose settings were filled in one by one; else every setting that is wrong, by its key.
+def fill_in(
+    name: str, given: Mapping[str, str], env: Mapping[str, str]
+) -> tuple[Command, dict[str, Refusal]]:
+    """The command whose settings were filled in one by one, and every setting that is wrong, by its key.
 
     ``given`` holds what would stand behind each ``key=``, ``env`` variables that `read_variable` has taken.
-    A text that is empty counts as not given.
+    A text that is empty counts as not given, and one that is wrong is not in the command.
     """
     verb = BY_NAME[name]
     args: Arguments = {}
@@ -93,7 +95,7 @@ def fill_in(name: str, given: Mapping[str, str], env: Mapping[str, str]) -> Comm
             args[key] = read
     if env:
         args["env"] = dict(env)
-    return faults or _completed(verb, args)
+    return _completed(verb, args), faults
 
 
 def read_variable(text: str, env: dict[str, str]) -> Refusal | None:
