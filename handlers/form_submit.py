@@ -51,7 +51,6 @@ def judge_form(body: Body, services: Services) -> Judged:
     if stub is None or sent.actor.outside_team or not sent.actor.id:
         return Judged(ACCEPTED, call)
     command, errors = read_form(sent.values, sent.shown)
-    learn(command.env, services.deps.redactor)
     request = request_of(command, stub.request_id, sent.actor, stub.channel)
     for key, refused in faults_of(request, services.deps.rules):
         errors.setdefault(key, plain_words(f"{refused.what} {refused.todo}").replace(f"{key}=", ""))
@@ -59,10 +58,12 @@ def judge_form(body: Body, services: Services) -> Judged:
 
 
 def take_form(judged: Judged, services: Services) -> None:
-    """After the ack: hand the create over. A copy of the envelope does nothing; a second press is told."""
+    """After the ack: hand the create over. A copy of an envelope does nothing; a second press is told."""
     call, request = judged.call, judged.request
     if call is None:
         return
+    if request:
+        learn(request.env, services.deps.redactor)
 
     async def run() -> None:
         await _create(call, request, services)
@@ -83,7 +84,9 @@ async def _create(call: SlashCall, request: CreateRequest | None, services: Serv
         await answer(call, notices.wrong_channel(services.allowed_channels), services)
     else:
         await services.deps.roster.ensure_fresh()
-        await take_on(call, await ask_once(request, services.deps), services)
+        asked = await ask_once(request, call.trigger_id, services.deps)
+        if asked is not None:
+            await take_on(call, asked, services)
 
 
 def _errors(errors: Mapping[str, str], sent: Submission) -> Mapping[str, Any]:

@@ -69,6 +69,11 @@ def button(
     return made
 
 
+def form_button(label: str) -> dict[str, Any]:
+    """A button that opens the create form."""
+    return button(label, Press.CREATE_FORM, "here")
+
+
 def confirmation(title: str, text: str, *, yes: str, no: str) -> dict[str, Any]:
     """The question that Slack itself asks before a press counts."""
     return {

@@ -10,7 +10,6 @@ from bot.domain.rules import Rules
 from bot.domain.sandbox import SandboxState, TemplateView
 from bot.ports import Message
 from bot.usecases.suggestions import HomeChoice, Suggestions
-from handlers.buttons import Press
 from handlers.form_fields import ACTION, CALLBACK, NOTHING, Field, Ticket
 from handlers.render import blocks, limits
 from handlers.render.failure import failure_view
@@ -28,8 +27,8 @@ HOME_HINT = (
     " private Skills live in the home and outlast every sandbox."
 )
 ENV_HINT = (
-    "One NAME=value a line. Values are kept for this home's Studio and never shown again. Blank lines and"
-    " lines that begin with # are skipped; put quotes around a value that begins or ends with a blank."
+    "One NAME=value a line, set for this Studio and never shown again. Blank lines and lines that begin"
+    " with # are skipped; put quotes around a value that begins or ends with a blank."
 )
 
 
@@ -64,12 +63,7 @@ def not_opened(reason: str) -> Message:
     late = "expired" in reason or "invalid_trigger" in reason
     why = "was too slow to open a window" if late else f"did not open the form ({code(reason)})"
     text = f"Slack {why}. Nothing was done. Try again, or type for example {code(EXAMPLE)}"
-    return limits.message(text, [blocks.section(text), blocks.actions(form_button("Open the form"))])
-
-
-def form_button(label: str) -> dict[str, Any]:
-    """A press on it opens the form."""
-    return blocks.button(label, Press.CREATE_FORM, "here")
+    return limits.message(text, [blocks.section(text), blocks.actions(blocks.form_button("Open the form"))])
 
 
 def _introduction(ticket: Ticket) -> str:

@@ -7,7 +7,6 @@ from bot.ports import Message
 from bot.usecases.whoami import WhoAmI
 from handlers.grammar import Refusal
 from handlers.render import blocks, limits
-from handlers.render.create_form import form_button
 from handlers.render.mrkdwn import bold, code, person, prose
 from handlers.verbs import SLASH, VERBS, Verb
 
@@ -67,7 +66,7 @@ def refusal_message(refusal: Refusal) -> Message:
     text = f"{prose(refusal.message)} For example: {code(refusal.example)}"
     parts = [blocks.section(text)]
     if refusal.example.startswith(f"{SLASH} create"):
-        parts.append(blocks.actions(form_button("Use the form")))
+        parts.append(blocks.actions(blocks.form_button("Use the form")))
     return limits.message(text, parts)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from bot.usecases.whoami import WhoAmI
 from handlers.render import blocks, limits
-from handlers.render.create_form import form_button
 from handlers.render.help import available, standing
 from handlers.render.mrkdwn import code, prose
 from handlers.verbs import SLASH
@@ -25,7 +24,7 @@ def home_view(who: WhoAmI, verbs: Collection[str], *, form: bool = False) -> dic
             " mounted in and the team's Skills linked. The sandbox may go; home and workspace stay."
         ),
         blocks.section(f"You are {standing(who.role)}.\nYou may: {may}"),
-        *([blocks.actions(form_button("New sandbox"))] if form else []),
+        *([blocks.actions(blocks.form_button("New sandbox"))] if form else []),
         {"type": "divider"},
         blocks.section(f"*Type in a channel*\n{commands}"),
         blocks.context("I keep no state but an audit log: what I show is read live each time."),

@@ -274,6 +274,18 @@ async def test_copies_of_one_envelope_make_one_sandbox_and_no_noise(desk: Desk) 
     assert desk.told(USER) == ""
 
 
+async def test_a_copy_of_an_envelope_on_another_replica_is_no_second_press(desk: Desk) -> None:
+    await opened(desk)
+    body = desk.submission(USER, {"new-home": "alpha"})
+    replica = open_desk(world=desk.world, chat=desk.chat)
+
+    await asyncio.gather(desk.send(body), replica.send(body))
+    await asyncio.gather(desk.services.jobs.idle(), replica.services.jobs.idle())
+
+    assert len(desk.world.cube.sandboxes) == 1
+    assert desk.told(USER) == ""
+
+
 async def test_a_form_outlives_the_bot_and_counts_once_with_its_successor(desk: Desk) -> None:
     await opened(desk)
     first = desk.submission(USER, {"new-home": "alpha"})
