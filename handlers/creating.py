@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
-from bot.domain.actors import Actor
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
 from bot.ports import Message
@@ -33,16 +32,16 @@ from handlers.services import Services
 async def create(call: SlashCall, command: Command, services: Services) -> None:
     """The command as it was typed on one line."""
     learn(command.env, services.deps.redactor)
-    request = request_of(command, services.deps.ids.request_id(), call.actor, call.channel)
+    request = request_of(command, services.deps.ids.request_id(), call)
     await take_on(call, await ask(request, services.deps), services)
 
 
-def request_of(command: Command, request_id: str, actor: Actor, channel: str) -> CreateRequest:
+def request_of(command: Command, request_id: str, call: SlashCall) -> CreateRequest:
     """What a well-formed create asks for, however it was written."""
     home, timeout = command.text("home") or "", command.text("timeout")
     return CreateRequest(
         request_id=request_id,
-        actor=actor,
+        actor=call.actor,
         home=home,
         workspace=command.text("workspace") or home,
         template=command.text("template") or "",
@@ -50,7 +49,7 @@ def request_of(command: Command, request_id: str, actor: Actor, channel: str) ->
         node=command.text("node") or "",
         profile=command.text("profile") or "",
         env=command.env,
-        channel=channel,
+        channel=call.channel,
     )
 
 

@@ -51,7 +51,7 @@ def judge_form(body: Body, services: Services) -> Judged:
     if stub is None or sent.actor.outside_team or not sent.actor.id:
         return Judged(ACCEPTED, call)
     command, errors = read_form(sent.values, sent.shown)
-    request = request_of(command, stub.request_id, sent.actor, stub.channel)
+    request = request_of(command, stub.request_id, call)
     for key, refused in faults_of(request, services.deps.rules):
         errors.setdefault(key, plain_words(f"{refused.what} {refused.todo}").replace(f"{key}=", ""))
     return Judged(_errors(errors, sent)) if errors else Judged(ACCEPTED, call, request)

@@ -36,8 +36,8 @@ class HomeChoice:
     """The one it was last used with."""
     live: SandboxState | None = None
     """Of the sandbox that is on it now; None = there is none, as far as could be told."""
-    owner: str = ""
-    """Whose sandbox that is."""
+    colleague: bool = False
+    """That sandbox is somebody else's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def _homes(actor: Actor, views: Sequence[SandboxView], made: Sequence[AuditRow])
             home=home,
             workspace=workspace or home,
             live=live[home].state if home in live else None,
-            owner=live[home].owner if home in live else "",
+            colleague=home in live and live[home].owner != actor.id,
         )
         for home, workspace in [*workspaces.items()][:MOST_HOMES]
         if home

@@ -121,11 +121,14 @@ def text_field(
     most: int = limits.TYPED_TEXT,
     lines: bool = False,
     needed: bool = False,
+    first: bool = False,
 ) -> Block:
-    """A field to type into, ``most`` characters at most; ``lines`` = several lines."""
+    """A field to type ``most`` characters into; ``lines`` = several lines, ``first`` = it has the cursor."""
     element: dict[str, Any] = {"type": "plain_text_input", "action_id": action, "max_length": most}
     if lines:
         element["multiline"] = True
+    if first:
+        element["focus_on_load"] = True
     if initial:
         element["initial_value"] = initial
     return _input(field, label, element, hint=hint, placeholder=placeholder, needed=needed)

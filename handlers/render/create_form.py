@@ -122,7 +122,7 @@ def _home(homes: Sequence[HomeChoice]) -> list[Block]:
         return [
             blocks.text_field(
                 Field.NEW_HOME, ACTION, "Home", hint=HOME_HINT, placeholder="atlas", most=MAX_ID_LENGTH,
-                needed=True,
+                needed=True, first=True,
             )
         ]  # fmt: skip
     options = [
@@ -141,8 +141,9 @@ def _about(choice: HomeChoice) -> str:
     """What to know of a home before choosing it."""
     told = []
     if choice.live is not None:
-        state = {SandboxState.PAUSED: "a sleeping", SandboxState.RUNNING: "a running"}.get(choice.live, "a")
-        told.append(f"has {state} sandbox")
+        state = {SandboxState.PAUSED: "sleeping ", SandboxState.RUNNING: "running "}.get(choice.live, "")
+        whose = "colleague's " if choice.colleague else ""
+        told.append(f"has a {whose}{state}sandbox")
     if choice.workspace != choice.home:
         told.append(f"last with workspace {choice.workspace}")
     return ", ".join(told)

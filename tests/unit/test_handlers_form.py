@@ -16,7 +16,7 @@ from bot.domain.rules import Limits, NodeRules
 from bot.domain.sandbox import TemplateView
 from bot.standin.slack.blocks import check_view
 from bot.usecases import asking, suggestions
-from handlers import creating
+from handlers import creating, register
 
 USER = "U_OPERATOR"
 
@@ -392,6 +392,35 @@ async def test_a_submission_of_any_shape_is_acked(desk: Desk) -> None:
         ack = await desk.send({**body, "view": {**body["view"], "state": state}})
 
         assert errors(ack).keys() == {"new-home"}
+
+
+async def test_an_error_of_a_field_that_an_older_form_lacks_stands_where_slack_takes_it(desk: Desk) -> None:
+    await opened(desk)
+    body = desk.submission(USER, {"new-home": "Alpha", "timeout": "soon"})
+    body["view"]["blocks"] = [b for b in body["view"]["blocks"] if b.get("block_id") != "timeout"]
+
+    told = errors(await desk.send(body))
+
+    assert list(told) == ["new-home"]
+    assert "Alpha is no id" in told["new-home"]
+    assert "A duration is written like" in told["new-home"]
+
+
+async def test_a_form_over_which_the_bot_breaks_is_acked_and_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def breaks(*_: object) -> Any:
+        raise RuntimeError("a bug")
+
+    await opened(desk)
+    monkeypatch.setattr(register, "judge_form", breaks)
+
+    ack = await desk.submit(USER, {"new-home": "alpha", "env": "A=EXAMPLE-value"})
+
+    assert json.loads(ack.body) == {"response_action": "clear"}
+    assert "Something inside me broke" in shown(desk.parents("D_U_OPERATOR")[0])
+    assert "a form could not be read" in caplog.text
+    assert "EXAMPLE-value" not in caplog.text
 
 
 async def test_a_channel_that_is_no_longer_allowed_takes_no_form(desk: Desk) -> None:

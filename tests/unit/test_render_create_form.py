@@ -22,7 +22,7 @@ BARE = Rules(nodes=(NodeRules(id="node-1"),))
 
 def home(number: int) -> HomeChoice:
     name = f"{number:03}-{'h' * 59}"
-    return HomeChoice(home=name, workspace="w" * 63, live=SandboxState.PAUSED, owner="U_OPERATOR")
+    return HomeChoice(home=name, workspace="w" * 63, live=SandboxState.PAUSED, colleague=True)
 
 
 FULL = Suggestions(
