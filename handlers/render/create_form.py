@@ -103,17 +103,19 @@ def _fields(found: Suggestions, rules: Rules) -> list[Block]:
     ]
     if profiles:
         options = [blocks.option("No profile", NOTHING), *(blocks.option(name, name) for name in profiles)]
-        initial = last.profile or NOTHING
+        initial = last.profile if last.profile in profiles else NOTHING
         hint = "Environment variables that an administrator has prepared."
         fields.append(
-            blocks.select_field(Field.PROFILE, ACTION, "Env profile", options, hint=hint, initial=initial)
+            blocks.select_field(
+                Field.PROFILE, ACTION, "Env profile", options, hint=hint, initial=initial, needed=True
+            )
         )
     if len(nodes) > 1:
         options = [
             blocks.option("Where the home is, else any", NOTHING),
             *(blocks.option(name, name) for name in nodes),
         ]
-        fields.append(blocks.select_field(Field.NODE, ACTION, "Node", options, initial=NOTHING))
+        fields.append(blocks.select_field(Field.NODE, ACTION, "Node", options, initial=NOTHING, needed=True))
     return [*fields, _timeout(rules.lifecycle.idle, last.timeout), _env()]
 
 
@@ -166,7 +168,7 @@ def _template(templates: Sequence[TemplateView] | None, own: str, last: str) -> 
     hint = "" if standard else f"The usual one, {own}, is not READY: please choose another one."
     return [
         blocks.select_field(
-            Field.TEMPLATE, ACTION, "Template", options, initial=initial, hint=hint, needed=not standard
+            Field.TEMPLATE, ACTION, "Template", options, initial=initial, hint=hint, needed=True
         )
     ]
 

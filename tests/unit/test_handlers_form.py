@@ -505,6 +505,20 @@ async def test_a_cube_that_says_nothing_does_not_keep_the_form_back(
     assert "template" in fields(view)
 
 
+async def test_a_profile_that_is_gone_is_not_filled_in_and_not_taken(desk: Desk) -> None:
+    object.__setattr__(desk.world.deps.rules, "env_profiles", {"research": {}, "plain": {}})
+    await desk.command(USER, "create home=alpha profile=research")
+    await opened(desk)
+    body = desk.submission(USER, {"new-home": "beta", "home": "-", "profile": "research"})
+    object.__setattr__(desk.world.deps.rules, "env_profiles", {"plain": {}})
+
+    told = errors(await desk.send(body))
+
+    assert told == {"profile": "There is no env profile research. Profiles here: plain."}
+    view = await opened(desk)
+    assert fields(view)["profile"]["element"]["initial_option"]["value"] == "-"
+
+
 async def test_secrets_of_the_form_are_never_told_again(desk: Desk) -> None:
     secret = "EXAMPLE-9f2c71"
     await opened(desk)
