@@ -43,13 +43,13 @@ async def submit(site: Installed, user: str = OPERATOR, **values: str) -> dict[s
     return answer
 
 
-async def thread_for(site: Installed, home: str) -> Thread:
+async def thread_for(site: Installed, home: str, channel: str = OPS) -> Thread:
     async def look() -> dict[str, Any] | None:
-        messages = await site.control.messages(OPS)
+        messages = await site.control.messages(channel)
         return next((m for m in messages if not m["thread_ts"] and f"*{home}*" in m["text"]), None)
 
     first = await site.control.until(f"a thread for {home}", look, seconds=20)
-    return Thread(site.control, OPS, first["ts"], home)
+    return Thread(site.control, channel, first["ts"], home)
 
 
 def inputs(view: View) -> dict[str, View]:
@@ -191,6 +191,23 @@ async def test_a_form_that_was_open_during_a_restart_works(site: Installed) -> N
 
     assert lost["outcome"] == "dispatch_failed"
     assert "is ready" in await (await thread_for(site, "patient")).ended()
+
+
+async def test_from_the_app_home_to_a_thread_in_direct_messages(site: Installed) -> None:
+    await site.control.post("/click", user=OPERATOR, home=True)
+
+    async def drawn() -> bool:
+        return "hermes.create.form" in json.dumps(await site.control.get("/home", user=OPERATOR))
+
+    await site.control.until("the App Home", drawn, seconds=20)
+    await site.control.post("/click", user=OPERATOR, home=True, action_id="hermes.create.form")
+    await form_of(site, OPERATOR)
+
+    await submit(site, new_home="from-home")
+
+    thread = await thread_for(site, "from-home", f"D_{OPERATOR}")
+    assert "is ready" in await thread.ended()
+    assert len(await site.sandboxes("from-home")) == 1
 
 
 async def test_a_trigger_that_is_too_old_is_told_and_can_be_tried_again(site: Installed) -> None:
