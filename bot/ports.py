@@ -231,6 +231,12 @@ class AuditLog(Protocol):
     async def created_on(self, home: str) -> dict[str, AuditRow]:
         """The same for the sandboxes of a home, without those of which a row tells the end."""
 
+    async def created_by(self, actor: str, *, limit: int = 100) -> list[AuditRow]:
+        """What this actor has made, dead or alive, newest first, at most ``limit`` sandboxes.
+
+        For each it is the last intent of the request that made it.
+        """
+
     async def recent(
         self,
         *,
@@ -332,6 +338,14 @@ class Posted:
     ts: str
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A modal as it was left: ``state`` changes whenever somebody replaces its content."""
+
+    view_id: str
+    state: str = ""
+
+
 class Chat(Protocol):
     """Slack, outgoing. Everything passes the redactor; links never unfurl. Errors: ``ChatError``."""
 
@@ -347,13 +361,16 @@ class Chat(Protocol):
     async def respond(self, response_url: str, message: Message) -> None:
         """Answer a command or click, ephemerally, where the bot may not post. Replaces nothing."""
 
-    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> str:
-        """Open a modal and give its id. The trigger lives three seconds."""
+    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> Window:
+        """Open a modal. The trigger lives three seconds."""
 
     async def update_view(
-        self, view_id: str, view: Mapping[str, Any], *, reveal: Collection[str] = ()
-    ) -> None:
-        """Replace a modal. Secrets in ``reveal`` may pass: a modal is seen by one person."""
+        self, window: Window, view: Mapping[str, Any], *, reveal: Collection[str] = ()
+    ) -> Window:
+        """Replace a modal as it was left; else ``hash_conflict``, or ``not_found`` once it is shut.
+
+        Secrets in ``reveal`` may pass: a modal is seen by one person.
+        """
 
     async def publish_home(self, user: str, view: Mapping[str, Any]) -> None:
         """Replace one person's App Home."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
-from handlers import creating, opening, stopping
+from handlers import creating, form_open, opening, stopping
 from handlers.buttons import Press, identifier_in
 from handlers.conversation import answer_press
 from handlers.payloads import Body, ButtonPress, button_press
@@ -14,6 +14,7 @@ from handlers.services import Services
 Act = Callable[[str, ButtonPress, Services], Awaitable[None]]
 
 ACTS: Mapping[Press, Act] = {
+    Press.CREATE_FORM: form_open.open_form_by_press,
     Press.CREATE_CANCEL: creating.cancel_create,
     Press.CREATE_CONTINUE: creating.continue_create,
     Press.OPEN: opening.open_studio,
@@ -48,5 +49,6 @@ async def answer_to(press: ButtonPress, services: Services) -> None:
     if act is None or identifier is None:
         await answer_press(press, notices.UNKNOWN_BUTTON, services)
         return
-    await services.deps.roster.ensure_fresh()
+    if act is not form_open.open_form_by_press:  # it opens its window before anything is waited for
+        await services.deps.roster.ensure_fresh()
     await act(identifier, press, services)

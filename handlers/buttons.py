@@ -15,6 +15,8 @@ _VALUE = re.compile(r"v1:([A-Za-z0-9][A-Za-z0-9._-]{0,199})")
 class Press(StrEnum):
     """Every button we make."""
 
+    CREATE_FORM = "hermes.create.form"
+    """``here``: the form's thread opens where the button is; for one in the App Home, in direct messages."""
     CREATE_CANCEL = "hermes.create.cancel"
     """Request id of the running create."""
     CREATE_CONTINUE = "hermes.create.continue"

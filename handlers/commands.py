@@ -7,6 +7,7 @@ from bot.domain.outcome import NotDone
 from bot.usecases.whoami import whoami
 from handlers import creating, stopping
 from handlers.conversation import answer
+from handlers.form_open import open_form
 from handlers.grammar import Command, Refusal, parse
 from handlers.payloads import Body, SlashCall, slash_call
 from handlers.render import notices
@@ -76,6 +77,9 @@ async def answer_command(call: SlashCall, services: Services) -> None:
     command = parse(call.text)
     if isinstance(command, Refusal):
         await answer(call, refusal_message(command), services)
+        return
+    if command.name == "create" and not command.text("home"):
+        await open_form(call, services)  # before anything else is waited for
         return
     verb = ANSWERS.get(command.name)
     if verb is None:

@@ -143,8 +143,21 @@ def thread_of(press: ButtonPress, services: Services) -> Conversation:
 
 
 async def answer(call: SlashCall, message: Message, services: Services) -> None:
-    """Answer a command to its person alone."""
+    """Answer a command to its person alone. A form that was sent in has no response URL."""
+    if not call.response_url and await _whispered(call, message, services):
+        return
     await Conversation(services.chat, user=call.actor.id, response_url=call.response_url).say(message)
+
+
+async def _whispered(call: SlashCall, message: Message, services: Services) -> bool:
+    if not call.channel.startswith(("C", "G")):
+        return False
+    try:
+        await services.chat.whisper(call.channel, call.actor.id, message)
+    except ChatError as error:
+        logger.info("no word to %s alone in %s: %s", call.actor.id, call.channel, error.code)
+        return False
+    return True
 
 
 async def answer_press(press: ButtonPress, message: Message, services: Services) -> None:

@@ -19,7 +19,6 @@ from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
-from handlers.render.help import example_message
 from handlers.render.progress import Progress, progress_message
 from handlers.render.result import (
     announcement,
@@ -31,15 +30,17 @@ from handlers.services import Services
 
 
 async def create(call: SlashCall, command: Command, services: Services) -> None:
-    """Take it on at once; its thread, and then the work itself, each wait their turn."""
-    home = command.text("home")
-    if not home:
-        await answer(call, example_message(), services)
-        return
+    """The command as it was typed on one line."""
     learn(command.env, services.deps.redactor)
-    timeout = command.text("timeout")
-    request = CreateRequest(
-        request_id=services.deps.ids.request_id(),
+    request = request_of(command, services.deps.ids.request_id(), call)
+    await take_on(call, await ask(request, services.deps), services)
+
+
+def request_of(command: Command, request_id: str, call: SlashCall) -> CreateRequest:
+    """What a well-formed create asks for, however it was written."""
+    home, timeout = command.text("home") or "", command.text("timeout")
+    return CreateRequest(
+        request_id=request_id,
         actor=call.actor,
         home=home,
         workspace=command.text("workspace") or home,
@@ -50,7 +51,10 @@ async def create(call: SlashCall, command: Command, services: Services) -> None:
         env=command.env,
         channel=call.channel,
     )
-    asked = await ask(request, services.deps)
+
+
+async def take_on(call: SlashCall, asked: CreateRequest | Refused, services: Services) -> None:
+    """Take it on at once; its thread, and then the work itself, each wait their turn."""
     if isinstance(asked, Refused):
         await answer(call, failure_message(cleaned(asked, services.deps.redactor)), services)
         return

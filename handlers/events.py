@@ -4,6 +4,7 @@ import logging
 
 from bot.domain.errors import ChatError
 from bot.domain.outcome import NotDone
+from bot.usecases.admission import may_create
 from bot.usecases.whoami import whoami
 from handlers.commands import AVAILABLE
 from handlers.conversation import Conversation
@@ -43,10 +44,11 @@ async def answer_event(event: Happening, services: Services) -> None:
 
 
 async def _draw_home(event: Happening, services: Services) -> None:
+    # Where channels are restricted, a create from here would have no place for its thread.
+    form = not services.allowed_channels and may_create(event.actor, services.deps) is None
     try:
-        await services.chat.publish_home(
-            event.actor.id, home_view(whoami(event.actor, services.deps), AVAILABLE)
-        )
+        view = home_view(whoami(event.actor, services.deps), AVAILABLE, form=form)
+        await services.chat.publish_home(event.actor.id, view)
     except ChatError as error:
         logger.warning("the App Home of %s was not drawn: %s", event.actor.id, error.code)
 

@@ -6,7 +6,7 @@ installation can already perform is decided behind it.
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bot.domain.durations import read_duration, read_since
@@ -18,7 +18,7 @@ from handlers.refusals import Refusal
 from handlers.verbs import BACKENDS, BY_NAME, Verb, first_words, subverbs
 from handlers.words import plain_text, split_words
 
-__all__ = ["Command", "Refusal", "parse"]
+__all__ = ["Command", "Refusal", "fill_in", "parse", "read_variable"]
 
 Arguments = dict[str, str | dict[str, str] | list[str]]
 
@@ -76,6 +76,33 @@ def parse(text: str) -> Command | Refusal:
     return refusals.unknown_subverb(first, words[1]) if verb is None else _read(verb, words[2:])
 
 
+def fill_in(
+    name: str, given: Mapping[str, str], env: Mapping[str, str]
+) -> tuple[Command, dict[str, Refusal]]:
+    """The command whose settings were filled in one by one, and every setting that is wrong, by its key.
+
+    ``given`` holds what would stand behind each ``key=``, ``env`` variables that `read_variable` has taken.
+    A text that is empty counts as not given, and one that is wrong is not in the command.
+    """
+    verb = BY_NAME[name]
+    args: Arguments = {}
+    faults: dict[str, Refusal] = {}
+    for key, text in given.items():
+        read = _READERS[key](verb, key, text) if text else ""
+        if isinstance(read, Refusal):
+            faults[key] = read
+        elif read:
+            args[key] = read
+    if env:
+        args["env"] = dict(env)
+    return _completed(verb, args), faults
+
+
+def read_variable(text: str, env: dict[str, str]) -> Refusal | None:
+    """Add what would stand behind `env=` to ``env``, or say why not. An empty value is a value."""
+    return _read_variable(BY_NAME["create"], text, env)
+
+
 def _small(word: str) -> str:
     """`word` in small letters; a look-alike that Unicode would fold to ASCII (the Kelvin sign) is kept."""
     return word.lower() if word.isascii() else word
@@ -87,9 +114,14 @@ def _read(verb: Verb, words: list[str]) -> Command | Refusal:
     args = _read_settings(verb, words)
     if isinstance(args, Refusal):
         return args
-    if verb.name == "create" and words:
-        if "home" not in args:
-            return refusals.missing_argument(verb, "home")
+    if verb.name == "create" and words and "home" not in args:
+        return refusals.missing_argument(verb, "home")
+    return _completed(verb, args)
+
+
+def _completed(verb: Verb, args: Arguments) -> Command:
+    """The command, with what follows from what was given."""
+    if verb.name == "create" and "home" in args:
         args.setdefault("workspace", args["home"])
     return Command(verb.name, args)
 

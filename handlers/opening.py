@@ -13,11 +13,14 @@ from handlers.services import Services
 TRIGGER_LOST = frozenset({"expired_trigger_id", "invalid_trigger_id", "exchanged_trigger_id"})
 """Slack's words for a trigger that is too old or used up."""
 
+WINDOW_SETTLED = frozenset({"not_found", "hash_conflict"})
+"""The person has shut the window, or it has been filled already."""
+
 
 async def open_studio(sandbox_id: str, press: ButtonPress, services: Services) -> None:
     """Open a modal first, since its trigger lives three seconds; then read the sign-in; then show it."""
     try:
-        view_id = await services.chat.open_view(press.trigger_id, loading_view())
+        window = await services.chat.open_view(press.trigger_id, loading_view())
     except ChatError as error:
         if error.code in TRIGGER_LOST:
             await _reveal_directly(sandbox_id, press, services)
@@ -28,11 +31,11 @@ async def open_studio(sandbox_id: str, press: ButtonPress, services: Services) -
     try:
         if isinstance(outcome, Done):
             access = outcome.value
-            await services.chat.update_view(view_id, access_view(access), reveal=access.secrets)
+            await services.chat.update_view(window, access_view(access), reveal=access.secrets)
         else:
-            await services.chat.update_view(view_id, refused_view(cleaned(outcome, services.deps.redactor)))
+            await services.chat.update_view(window, refused_view(cleaned(outcome, services.deps.redactor)))
     except ChatError as error:
-        if error.code != "not_found":
+        if error.code not in WINDOW_SETTLED:
             await answer_press(press, notices.link_not_shown(error.code), services)
 
 

@@ -1,7 +1,7 @@
 """What Slack sends, read into values. Total: a payload of any shape gives a value, gaps as empty texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.domain.actors import Actor
@@ -35,6 +35,19 @@ class ButtonPress:
     trigger_id: str
     text: str
     blocks: Sequence[Body]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A form that was sent in."""
+
+    actor: Actor
+    trigger_id: str
+    private_metadata: str
+    values: Mapping[str, str] = field(repr=False)
+    """What was typed and chosen, by block id; a field that was left empty has an empty text."""
+    shown: frozenset[str]
+    """The block ids of the fields that the form has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +93,24 @@ def button_press(body: Body, team_id: str) -> ButtonPress:
     )
 
 
+def submission(body: Body, team_id: str, action_id: str) -> Submission:
+    """A ``view_submission`` payload of a form whose fields all have this action id."""
+    view = _part(body, "view")
+    states = _part(_part(view, "state"), "values")
+    blocks = view.get("blocks")
+    return Submission(
+        actor=_presser(body, team_id),
+        trigger_id=_text(body, "trigger_id"),
+        private_metadata=_text(view, "private_metadata"),
+        values={str(block_id): _chosen(_part(_part(states, block_id), action_id)) for block_id in states},
+        shown=frozenset(
+            _text(block, "block_id")
+            for block in (blocks if isinstance(blocks, list) else ())
+            if isinstance(block, Mapping) and block.get("type") == "input"
+        ),
+    )
+
+
 def presser(body: Body, team_id: str) -> Actor:
     """Who submitted or closed a view, or used a shortcut."""
     return _presser(body, team_id)
@@ -109,6 +140,11 @@ def _presser(body: Body, team_id: str) -> Actor:
 def _event_from_outside(body: Body, event: Body, team_id: str) -> bool:
     senders = {_text(event, key) for key in ("user_team", "source_team", "team")} - {""}
     return bool(event.get("bot_id")) or _text(body, "team_id") != team_id or bool(senders - {team_id})
+
+
+def _chosen(state: Body) -> str:
+    """What a text field or a select reports."""
+    return _text(state, "value") or _text(_part(state, "selected_option"), "value")
 
 
 def _part(body: Body, key: str) -> Body:

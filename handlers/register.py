@@ -16,10 +16,12 @@ from handlers.actions import take_press
 from handlers.buttons import Press
 from handlers.commands import take_command, take_unknown_command
 from handlers.events import take_event
+from handlers.form_fields import CALLBACK
+from handlers.form_submit import ACCEPTED, Judged, judge_form, take_form
 from handlers.payloads import Body
 from handlers.services import Services
 from handlers.verbs import SLASH
-from handlers.views import take_shortcut, take_submission
+from handlers.views import take_shortcut, take_submission, take_unreadable
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +39,7 @@ def register(app: AsyncApp, services: Services) -> None:
     app.command(ANYTHING)(_acked(take_unknown_command, services))
     app.action(Press.LINK.value)(_acked(_nothing_more, services))
     app.action(ANYTHING)(_acked(take_press, services))
+    app.view_submission(CALLBACK)(_judged(services))
     app.view_submission(ANYTHING)(_acked(take_submission, services))
     app.view_closed(ANYTHING)(_acked(_nothing_more, services))
     app.shortcut(ANYTHING)(_acked(take_shortcut, services))
@@ -57,6 +60,27 @@ def _acked(take: Take, services: Services) -> Listener:
         except Exception:
             # Bolt would take the ack back if this left the listener.
             logger.exception("an envelope could not be handed over")
+
+    return listener
+
+
+def _judged(services: Services) -> Listener:
+    """The create form: its ack carries the errors of its fields, so it is read first, and nothing else."""
+
+    async def listener(ack: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> None:
+        judged: Judged | None = None
+        try:
+            judged = judge_form(body, services)
+        except Exception:
+            logger.exception("a form could not be read")
+        await ack(**(judged.ack if judged else ACCEPTED))
+        try:
+            if judged:
+                take_form(judged, services)
+            else:
+                take_unreadable(body, services)
+        except Exception:
+            logger.exception("a form could not be handed over")
 
     return listener
 

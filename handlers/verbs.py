@@ -65,7 +65,7 @@ def _verb(
 VERBS: tuple[Verb, ...] = (
     _verb(
         "create home=HOME [workspace=W] [template=T] [timeout=2h] [node=N] [profile=P] [env=NAME=VALUE …]",
-        "A working Studio on your home, made new or taken up again.",
+        "A working Studio on your home, made new or taken up again. Alone, it opens a form.",
         "create home=atlas",
         keys="home workspace template timeout node profile env",
     ),

@@ -3,6 +3,7 @@
 from bot.domain.outcome import NotDone
 from bot.ports import Message
 from handlers.conversation import Conversation
+from handlers.jobs import BROKEN
 from handlers.payloads import Body, presser
 from handlers.render import notices
 from handlers.render.failure import failure_message
@@ -14,6 +15,12 @@ def take_submission(body: Body, services: Services) -> None:
     view = body.get("view")
     view_id = view.get("id") if isinstance(view, dict) else None
     _answer_directly(body, f"view:{view_id}" if view_id else "", notices.UNKNOWN_FORM, services)
+
+
+def take_unreadable(body: Body, services: Services) -> None:
+    """A form of ours over which we broke."""
+    trigger_id = body.get("trigger_id")
+    _answer_directly(body, f"form:{trigger_id}" if trigger_id else "", failure_message(BROKEN), services)
 
 
 def take_shortcut(body: Body, services: Services) -> None:

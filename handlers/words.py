@@ -28,8 +28,12 @@ _PLAIN = str.maketrans(
 def plain_text(text: str) -> str:
     """`text` with links and mentions resolved, entities decoded once, blanks and quotes in ASCII."""
     resolved = _MARKUP.sub(lambda found: _resolve(found[1], found[2] or ""), text)
-    decoded = _ENTITY.sub(lambda found: _ENTITIES[found[1]], resolved)
-    return decoded.translate(_PLAIN)
+    return typed(_ENTITY.sub(lambda found: _ENTITIES[found[1]], resolved))
+
+
+def typed(text: str) -> str:
+    """`text` with blanks and quotes in ASCII. What stands in a form field has no links and entities in it."""
+    return text.translate(_PLAIN)
 
 
 def _resolve(address: str, label: str) -> str:
@@ -58,7 +62,7 @@ def split_words(plain: str) -> list[str] | None:
                 words.append("".join(word))
             word = None
         elif character in "\"'" and (word is None or plain[at - 2] == "="):
-            quoted = _quoted(plain, at, character)
+            quoted = quoted_part(plain, at, character)
             if quoted is None:
                 return None
             content, at = quoted
@@ -71,7 +75,7 @@ def split_words(plain: str) -> list[str] | None:
     return words
 
 
-def _quoted(plain: str, start: int, quote: str) -> tuple[str, int] | None:
+def quoted_part(plain: str, start: int, quote: str) -> tuple[str, int] | None:
     """What stands between `start` and the closing quote, and where reading goes on; None without one."""
     content: list[str] = []
     at = start

@@ -55,6 +55,47 @@ class Desk:
             await self.services.jobs.idle()
         return ack
 
+    async def submit(
+        self, user: str, values: dict[str, str], *, team: str = TEAM, settle: bool = True, **changes: Any
+    ) -> BoltResponse:
+        """Fill in the form that a person has open, by block id, and send it in."""
+        ack = await self.send(self.submission(user, values, team=team) | changes)
+        if settle:
+            await self.services.jobs.idle()
+        return ack
+
+    def view_of(self, user: str) -> dict[str, Any]:
+        """The modal that a person has opened last, as it stands."""
+        return self.chat.views[self.chat.view_of[user]]
+
+    def submission(self, user: str, values: dict[str, str], *, team: str = TEAM) -> dict[str, Any]:
+        """A view_submission payload; what is not in ``values`` is as the form proposes it."""
+        view = self.view_of(user)
+        unknown = values.keys() - {block.get("block_id") for block in view["blocks"]}
+        assert not unknown, f"the form has no fields {unknown}"
+        return {
+            "type": "view_submission",
+            "team": {"id": team, "domain": "demo"},
+            "user": {"id": user, "username": user.lower(), "name": user.lower(), "team_id": team},
+            "api_app_id": "A_HERMES",
+            "token": "t",
+            "trigger_id": self.chat.trigger(user),
+            "view": {
+                **view,
+                "id": self.chat.view_of[user],
+                "team_id": TEAM,
+                "state": {"values": _state(view["blocks"], values)},
+                "hash": self.chat.hashes[self.chat.view_of[user]],
+                "previous_view_id": None,
+                "root_view_id": self.chat.view_of[user],
+                "app_id": "A_HERMES",
+                "bot_id": "B_HERMES",
+            },
+            "response_urls": [],
+            "is_enterprise_install": False,
+            "enterprise": None,
+        }
+
     def slash(self, user: str, text: str, *, channel: str = "C_OPS", team: str = TEAM) -> dict[str, Any]:
         """A slash command's payload."""
         return {
@@ -142,6 +183,23 @@ class Desk:
         async with asyncio.timeout(5):
             while not condition():  # noqa: ASYNC110 - the doubles have no event to wait for
                 await asyncio.sleep(0)
+
+
+def _state(blocks: list[dict[str, Any]], values: dict[str, str]) -> dict[str, Any]:
+    """What Slack reports of every field."""
+    state: dict[str, Any] = {}
+    for block in blocks:
+        if block["type"] != "input":
+            continue
+        element, given = block["element"], values.get(block["block_id"])
+        reported: dict[str, Any] = {"type": element["type"]}
+        if element["type"] == "plain_text_input":
+            reported["value"] = given or element.get("initial_value")
+        else:
+            offered = {one["value"]: one for one in element["options"]}
+            reported["selected_option"] = offered[given] if given else element.get("initial_option")
+        state[block["block_id"]] = {element["action_id"]: reported}
+    return state
 
 
 def shown(kept: Kept) -> str:

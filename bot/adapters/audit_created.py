@@ -41,6 +41,20 @@ def made_on(home: str) -> sa.Select[Any]:
     return _intents(first).where(~ended)
 
 
+def made_for(actor: str, limit: int) -> sa.Select[Any]:
+    """The intents behind the latest sandboxes that creates of this actor have made, the newest last."""
+    first = _first(sa.true())
+    asker = TABLE.alias("audit_asker")
+    latest = (
+        sa.select(first.c.sandbox, first.c.seq)
+        .join(asker, asker.c.seq == first.c.seq)
+        .where(asker.c.actor == actor)
+        .order_by(first.c.seq.desc())
+        .limit(limit)
+    )
+    return _intents(latest.subquery("audit_latest"))
+
+
 def rows_by_sandbox(found: Collection[Mapping[str, Any]]) -> dict[str, AuditRow]:
     """The answer of one of the queries."""
     return {str(row[MADE]): row_of(row) for row in found}

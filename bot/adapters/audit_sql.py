@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from bot.adapters.audit_append import NewRow
-from bot.adapters.audit_created import made_by, made_on, rows_by_sandbox
+from bot.adapters.audit_created import made_by, made_for, made_on, rows_by_sandbox
 from bot.adapters.audit_schema import TABLE, engine_for, parsed, plain_reason, require_schema, sqlite_file
 from bot.adapters.audit_writer import AuditWriter
 from bot.domain.audit import (
@@ -110,6 +110,11 @@ class SqlAuditLog:
     async def created_on(self, home: str) -> dict[str, AuditRow]:
         """The same for the sandboxes of a home of which no row tells the end."""
         return await self._by_sandbox(made_on(home))
+
+    async def created_by(self, actor: str, *, limit: int = 100) -> list[AuditRow]:
+        """The last intents behind the latest sandboxes of this actor's creates, newest first."""
+        made = await self._by_sandbox(made_for(actor, limit))
+        return [*made.values()][::-1]
 
     async def recent(
         self,

@@ -14,7 +14,7 @@ from bot.adapters.slack_calls import Body, SlackCalls
 from bot.adapters.slack_pace import EDIT_BURST, EDIT_EVERY, WHISPER_BURST, WHISPER_EVERY, ChannelPaces, Pace
 from bot.adapters.slack_text import as_text
 from bot.domain.errors import ChatError
-from bot.ports import Clock, Message, Posted, Redactor
+from bot.ports import Clock, Message, Posted, Redactor, Window
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -88,18 +88,20 @@ class SlackChat:
 
         await self._best(message, send, ())
 
-    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> str:
+    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> Window:
         """Open a modal; never waits for a rate limit, because the trigger would be gone."""
         body = {"trigger_id": trigger_id, "view": self._clean(view, ())}
         opened = await self._calls.web("views.open", body, patient=False)
-        return str(opened["view"]["id"])
+        return _window(opened)
 
     async def update_view(
-        self, view_id: str, view: Mapping[str, Any], *, reveal: Collection[str] = ()
-    ) -> None:
-        """Replace a modal."""
-        body = {"view_id": view_id, "view": self._clean(view, reveal)}
-        await self._calls.web("views.update", body, repeatable=True)
+        self, window: Window, view: Mapping[str, Any], *, reveal: Collection[str] = ()
+    ) -> Window:
+        """Replace a modal that has not changed: a repetition after one that came through changes nothing."""
+        body = {"view_id": window.view_id, "view": self._clean(view, reveal)}
+        if window.state:
+            body["hash"] = window.state
+        return _window(await self._calls.web("views.update", body, repeatable=True))
 
     async def publish_home(self, user: str, view: Mapping[str, Any]) -> None:
         """Replace one person's App Home."""
@@ -164,6 +166,11 @@ class SlackChat:
 
     def _clean(self, value: Mapping[str, Any], reveal: Collection[str]) -> Body:
         return self._redactor.payload(_plain(value), reveal=reveal)
+
+
+def _window(answer: Mapping[str, Any]) -> Window:
+    view = answer["view"]
+    return Window(str(view["id"]), str(view.get("hash") or ""))
 
 
 def _has_plan(form: Mapping[str, Any]) -> bool:

@@ -101,6 +101,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "actions": _actions,
     "divider": lambda _: iter(["─" * 40]),
     "plan": _plan,
+    "input": lambda block: iter([f"{block['label']['text']}: ____"]),
     "rich_text": lambda block: iter([_rich(block)]),
     "alert": lambda block: iter([plain(block["text"]["text"])]),
 }

@@ -1,18 +1,18 @@
 """Whether a provisioning may begin: authorise, read live, decide. Nothing here changes anything."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.domain.actors import Action, decide
+from bot.domain.actors import Action, Actor, decide
 from bot.domain.audit import AuditRow
 from bot.domain.durations import spell_duration
 from bot.domain.environment import env_value_problem
 from bot.domain.outcome import Offer, Refused
 from bot.domain.provisioning import CreateRequest
-from bot.domain.rules import MIN_IDLE, NodeRules
+from bot.domain.rules import MIN_IDLE, NodeRules, Rules
 from bot.domain.sandbox import Places, SandboxView, TemplateView
 from bot.ports import Lock
 from bot.usecases.deps import Deps
@@ -39,31 +39,42 @@ class Admitted:
 
 def precheck(request: CreateRequest, deps: Deps) -> Refused | None:
     """What can be refused without a look at Cube or a node; asked before a thread is opened, too."""
-    role = deps.roster.role_of(request.actor)
-    denied = decide(Action.CREATE, request.actor, role)
-    if denied:
-        return Refused(
-            code=denied.code, what=denied.why, safe=NOTHING_CHANGED,
-            todo="Ask an administrator for a role; `/hermes whoami` shows what you have.",
-        )  # fmt: skip
-    if request.profile and request.profile not in deps.rules.env_profiles:
-        known = ", ".join(sorted(deps.rules.env_profiles)) or "none"
-        return _refuse(
-            "profile-unknown", f"There is no env profile {request.profile}.", f"Profiles here: {known}."
-        )
+    faults = (refused for _, refused in faults_of(request, deps.rules))
+    return may_create(request.actor, deps) or next(faults, None)
+
+
+def may_create(actor: Actor, deps: Deps) -> Refused | None:
+    """Why this actor may not create anything; None when they may. Asked of memory only."""
+    denied = decide(Action.CREATE, actor, deps.roster.role_of(actor))
+    if denied is None:
+        return None
+    return Refused(
+        code=denied.code, what=denied.why, safe=NOTHING_CHANGED,
+        todo="Ask an administrator for a role; `/hermes whoami` shows what you have.",
+    )  # fmt: skip
+
+
+def faults_of(request: CreateRequest, rules: Rules) -> Iterator[tuple[str, Refused]]:
+    """What the rules have against the settings alone, each with the name of its setting."""
+    if request.profile and request.profile not in rules.env_profiles:
+        known = ", ".join(sorted(rules.env_profiles)) or "none"
+        what = f"There is no env profile {request.profile}."
+        yield "profile", _refuse("profile-unknown", what, f"Profiles here: {known}.")
     for name, value in request.env.items():
         problem = env_value_problem(value)
         if problem:
-            return _refuse(
-                "env-invalid", f"The value of env={name} cannot be used: {problem}", "Give another value."
-            )
+            what = f"The value of env={name} cannot be used: {problem}"
+            yield "env", _refuse("env-invalid", what, "Give another value.")
     if request.timeout is not None and 0 <= request.timeout < MIN_IDLE:
-        return _refuse(
-            "timeout-too-short",
-            f"With timeout={spell_duration(request.timeout)} the sandbox would pause while it is being made.",
-            f"Give {spell_duration(MIN_IDLE)} or more, for example `timeout=15m`, or `timeout=never`.",
+        given, least = spell_duration(request.timeout), spell_duration(MIN_IDLE)
+        yield (
+            "timeout",
+            _refuse(
+                "timeout-too-short",
+                f"With timeout={given} the sandbox would pause while it is being made.",
+                f"Give {least} or more, for example `timeout=15m`, or `timeout=never`.",
+            ),
         )
-    return None
 
 
 async def admit(request: CreateRequest, deps: Deps, turn: AsyncExitStack) -> Admitted | Refused:

@@ -1,5 +1,6 @@
 """Taking a create on: in the audit log before its thread opens, so that no crash makes it disappear."""
 
+import hashlib
 import logging
 from dataclasses import replace
 from typing import Any
@@ -10,11 +11,20 @@ from bot.domain.audit import AuditUnavailableError
 from bot.domain.outcome import Failed, Refused, Unknown
 from bot.domain.provisioning import CreateRequest
 from bot.usecases.deps import Deps
-from bot.usecases.journal import ASKED, Journal
+from bot.usecases.journal import ASKED, Journal, claimed_by
 
 log = logging.getLogger(__name__)
 
 PLACED = "placed"
+SENT_IN = "sent-in"
+"""The code of the claim on a form. Its id is a request's of its own, as Continue claims the create itself."""
+
+ALREADY_SENT = Refused(
+    code="already-sent",
+    what="This form has been sent in before.",
+    safe="It counted once; this time changed nothing.",
+    todo="Follow its thread; if there is none within a minute, type `/hermes create` again.",
+)
 
 
 async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
@@ -29,6 +39,23 @@ async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
         return endings.unrecorded()
     deps.running.add(request.request_id)
     return replace(request, asked=True)
+
+
+async def ask_once(request: CreateRequest, press: str, deps: Deps) -> CreateRequest | Refused | None:
+    """The same for a form, whose request has had its id since the form was opened.
+
+    However often it is sent in, and to however many replicas, the one row that may claim it decides.
+    ``press`` tells one press from another; None = this press has been counted, and told, already.
+    """
+    form = replace(journal_of(request, deps), request_id=f"{request.request_id}.form")
+    mark = hashlib.sha256(press.encode("utf-8", "replace")).hexdigest()[:16]
+    try:
+        if await form.claim(code=SENT_IN, details={"press": mark}) is None:
+            first = claimed_by(await deps.log.of_request(form.request_id))
+            return None if first and first.details.get("press") == mark else ALREADY_SENT
+    except AuditUnavailableError:
+        return endings.unrecorded()
+    return await ask(request, deps)
 
 
 async def place(request: CreateRequest, deps: Deps) -> None:

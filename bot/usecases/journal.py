@@ -42,9 +42,11 @@ class Journal:
             self._event(phase, sandbox, node, result, code, reason, details),
         )
 
-    async def claim(self, *, code: str, sandbox: str = "") -> AuditRow | None:
+    async def claim(
+        self, *, code: str, sandbox: str = "", details: Mapping[str, Any] | None = None
+    ) -> AuditRow | None:
         """Take the request for oneself; None when somebody else has."""
-        return await self.log.claim(self._event("claim", sandbox, "", "ok", code, "", None))
+        return await self.log.claim(self._event("claim", sandbox, "", "ok", code, "", details))
 
     async def close(self, outcome: Outcome[Any], *, sandbox: str = "", node: str = "") -> None:
         """The outcome row."""

@@ -9,7 +9,7 @@ from bot.ports import Message
 from bot.usecases.access import Access
 from handlers.buttons import Press
 from handlers.render import blocks, limits
-from handlers.render.failure import failure_message
+from handlers.render.failure import failure_view
 from handlers.render.limits import Block
 from handlers.render.mrkdwn import bold, code
 
@@ -44,8 +44,7 @@ def access_message(access: Access) -> Message:
 
 def refused_view(outcome: NotDone) -> dict[str, Any]:
     """Why there is no link; ``outcome`` must be cleaned."""
-    content = [dict(block) for block in failure_message(outcome).blocks if block["type"] != "actions"]
-    return blocks.modal(TITLE, content, callback_id=CALLBACK)
+    return failure_view(TITLE, outcome, callback_id=CALLBACK)
 
 
 def _content(access: Access) -> list[Block]:

@@ -69,6 +69,11 @@ def button(
     return made
 
 
+def form_button(label: str) -> dict[str, Any]:
+    """A button that opens the create form."""
+    return button(label, Press.CREATE_FORM, "here")
+
+
 def confirmation(title: str, text: str, *, yes: str, no: str) -> dict[str, Any]:
     """The question that Slack itself asks before a press counts."""
     return {
@@ -103,6 +108,75 @@ def rich_prose(text: str) -> Block:
         elif part:
             elements.append({"type": "text", "text": part})
     return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
+
+
+def text_field(
+    field: str,
+    action: str,
+    label: str,
+    *,
+    hint: str = "",
+    placeholder: str = "",
+    initial: str = "",
+    most: int = limits.TYPED_TEXT,
+    lines: bool = False,
+    needed: bool = False,
+    first: bool = False,
+) -> Block:
+    """A field to type ``most`` characters into; ``lines`` = several lines, ``first`` = it has the cursor."""
+    element: dict[str, Any] = {"type": "plain_text_input", "action_id": action, "max_length": most}
+    if lines:
+        element["multiline"] = True
+    if first:
+        element["focus_on_load"] = True
+    if initial:
+        element["initial_value"] = initial
+    return _input(field, label, element, hint=hint, placeholder=placeholder, needed=needed)
+
+
+def select_field(
+    field: str,
+    action: str,
+    label: str,
+    options: Sequence[dict[str, Any]],
+    *,
+    hint: str = "",
+    placeholder: str = "",
+    initial: str = "",
+    needed: bool = False,
+) -> Block:
+    """A field to choose one of at most a hundred options in; ``initial`` is the value of one of them."""
+    shown = [*options[: limits.OPTIONS]]
+    element: dict[str, Any] = {"type": "static_select", "action_id": action, "options": shown}
+    chosen = [one for one in shown if one["value"] == initial]
+    if chosen:
+        element["initial_option"] = chosen[0]
+    return _input(field, label, element, hint=hint, placeholder=placeholder, needed=needed)
+
+
+def option(label: str, value: str, description: str = "") -> dict[str, Any]:
+    """One entry of a select."""
+    made: dict[str, Any] = {"text": plain(label, limits.OPTION_TEXT), "value": value}
+    if description:
+        made["description"] = plain(description, limits.OPTION_TEXT)
+    return made
+
+
+def _input(
+    field: str, label: str, element: dict[str, Any], *, hint: str, placeholder: str, needed: bool
+) -> Block:
+    if placeholder:
+        element["placeholder"] = plain(placeholder, limits.PLACEHOLDER)
+    made: Block = {
+        "type": "input",
+        "block_id": field,
+        "label": plain(label, limits.LABEL),
+        "optional": not needed,
+        "element": element,
+    }
+    if hint:
+        made["hint"] = plain(hint, limits.LABEL)
+    return made
 
 
 def modal(title: str, content: Sequence[Block], *, callback_id: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Failures, in three sentences: what happened, what is safe, what to do next."""
 
 import dataclasses
+from typing import Any
 
 from bot.domain.outcome import Failed, NotDone, Offer, Refused, Unknown
 from bot.ports import Message, Redactor
@@ -36,6 +37,12 @@ def failure_message(outcome: NotDone, *, request_id: str = "") -> Message:
     reference = f"Code {code(outcome.code)}"
     parts.append(blocks.context(reference + (f" · request {code(request_id)}" if request_id else "")))
     return limits.message(prose(text), parts)
+
+
+def failure_view(title: str, outcome: NotDone, *, callback_id: str) -> dict[str, Any]:
+    """The same in a modal, without buttons; ``outcome`` must be cleaned."""
+    content = [dict(block) for block in failure_message(outcome).blocks if block["type"] != "actions"]
+    return blocks.modal(title, content, callback_id=callback_id)
 
 
 def _sentences(outcome: NotDone) -> str:

@@ -64,16 +64,10 @@ def standing(role: Role) -> str:
 def refusal_message(refusal: Refusal) -> Message:
     """One sentence on what was wrong, and the right example. Nothing that was typed is repeated."""
     text = f"{prose(refusal.message)} For example: {code(refusal.example)}"
-    return limits.message(text, [blocks.section(text)])
-
-
-def example_message() -> Message:
-    """The answer to ``create`` without a home."""
-    text = (
-        f"Which home? A home is your own place that outlives every sandbox; give it a short name."
-        f" For example: {code(EXAMPLE)}"
-    )
-    return limits.message(text, [blocks.section(text)])
+    parts = [blocks.section(text)]
+    if refusal.example.startswith(f"{SLASH} create"):
+        parts.append(blocks.actions(blocks.form_button("Use the form")))
+    return limits.message(text, parts)
 
 
 def not_available(name: str, verbs: Collection[str]) -> Message:

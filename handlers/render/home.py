@@ -10,8 +10,8 @@ from handlers.render.mrkdwn import code, prose
 from handlers.verbs import SLASH
 
 
-def home_view(who: WhoAmI, verbs: Collection[str]) -> dict[str, Any]:
-    """The view to publish for one person."""
+def home_view(who: WhoAmI, verbs: Collection[str], *, form: bool = False) -> dict[str, Any]:
+    """The view to publish for one person; ``form`` = a button for the create form."""
     commands = "\n".join(f"{code(f'{SLASH} {v.usage}')}  {prose(v.line)}" for v in available(verbs))
     may = (
         ", ".join(code(action) for action in who.may)
@@ -24,6 +24,7 @@ def home_view(who: WhoAmI, verbs: Collection[str]) -> dict[str, Any]:
             " mounted in and the team's Skills linked. The sandbox may go; home and workspace stay."
         ),
         blocks.section(f"You are {standing(who.role)}.\nYou may: {may}"),
+        *([blocks.actions(blocks.form_button("New sandbox"))] if form else []),
         {"type": "divider"},
         blocks.section(f"*Type in a channel*\n{commands}"),
         blocks.context("I keep no state but an audit log: what I show is read live each time."),

@@ -28,6 +28,14 @@ CONFIRM_TEXT = 300
 CONFIRM_BUTTON = 30
 MODAL_TITLE = 24
 PRIVATE_METADATA = 3_000
+PLACEHOLDER = 150
+LABEL = 2_000
+"""Of an input, and of the hint below it."""
+OPTION_TEXT = 75
+"""Also of the description below it."""
+OPTIONS = 100
+TYPED_TEXT = 3_000
+"""Characters that a person can type into one field."""
 MESSAGE_BLOCKS = 50
 VIEW_BLOCKS = 100
 PLAN_TASKS = 50

@@ -100,6 +100,11 @@ class MemoryAuditLog:
             if row["home"] == home and sandbox not in ended
         }
 
+    async def created_by(self, actor: str, *, limit: int = 100) -> list[AuditRow]:
+        self.reads.append("created_by")
+        makers = [row for row in self._makers().values() if row["actor"] == actor]
+        return [self._intent_behind(row) for row in makers[::-1][:limit]]
+
     async def recent(
         self,
         *,

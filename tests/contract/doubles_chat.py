@@ -12,7 +12,7 @@ from contract.double_faults import Failing
 from contract.double_system import ManualClock
 
 from bot.domain.errors import ChatError
-from bot.ports import Message, Posted, Redactor
+from bot.ports import Message, Posted, Redactor, Window
 
 TRIGGER_SECONDS = 3.0
 URL_SECONDS = 1800.0
@@ -60,6 +60,8 @@ class MemoryChat(Failing):
     views: dict[str, dict[str, Any]] = field(default_factory=dict)
     view_of: dict[str, str] = field(default_factory=dict)
     """The latest view id by user."""
+    hashes: dict[str, str] = field(default_factory=dict)
+    """What stands in each view now, by view id."""
     homes: dict[str, dict[str, Any]] = field(default_factory=dict)
     groups: dict[str, frozenset[str]] = field(
         default_factory=lambda: {"S_APPROVERS": frozenset({"U_APPROVER"})}
@@ -114,7 +116,7 @@ class MemoryChat(Failing):
             url.uses += 1
             self._keep(url.channel, message, "").ephemeral_for = url.user
 
-    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> str:
+    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> Window:
         async with self._call("open_view", trigger_id, view):
             trigger = self._triggers.get(trigger_id)
             if trigger is None:
@@ -126,16 +128,17 @@ class MemoryChat(Failing):
             trigger.uses = 1
             view_id = f"V{next(self._numbers)}"
             self.view_of[trigger.user] = view_id
-            self.views[view_id] = self.redactor.payload(dict(view))
-        return view_id
+            return self._fill(view_id, view, ())
 
     async def update_view(
-        self, view_id: str, view: Mapping[str, Any], *, reveal: Collection[str] = ()
-    ) -> None:
-        async with self._call("update_view", view_id, view):
-            if view_id not in self.views:
+        self, window: Window, view: Mapping[str, Any], *, reveal: Collection[str] = ()
+    ) -> Window:
+        async with self._call("update_view", window.view_id, view):
+            if window.view_id not in self.views:
                 raise ChatError("not_found")
-            self.views[view_id] = self.redactor.payload(dict(view), reveal=reveal)
+            if window.state and window.state != self.hashes[window.view_id]:
+                raise ChatError("hash_conflict")
+            return self._fill(window.view_id, view, reveal)
 
     async def publish_home(self, user: str, view: Mapping[str, Any]) -> None:
         async with self._call("publish_home", user, view):
@@ -166,6 +169,11 @@ class MemoryChat(Failing):
     def seen_by(self, user: str) -> list[Kept]:
         """The ephemeral messages of a person."""
         return [m for m in self.messages if m.ephemeral_for == user]
+
+    def _fill(self, view_id: str, view: Mapping[str, Any], reveal: Collection[str]) -> Window:
+        self.views[view_id] = self.redactor.payload(dict(view), reveal=reveal)
+        self.hashes[view_id] = f"1.{next(self._numbers):08x}"
+        return Window(view_id, self.hashes[view_id])
 
     def _place(self, channel: str) -> str:
         if channel.startswith("U"):

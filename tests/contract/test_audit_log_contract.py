@@ -262,6 +262,28 @@ async def test_sandboxes_of_a_home_are_known_until_a_row_tells_their_end(log: Au
     assert sorted(await log.created(["s1", "s5"])) == ["s1", "s5"]
 
 
+async def test_what_somebody_has_made_is_told_newest_first(log: AuditLog) -> None:
+    for number, (actor, home) in enumerate(
+        [("U1", "a"), ("U2", "b"), ("U1", "c"), ("U1", "a"), ("U1", "d")], 1
+    ):
+        await log.append(event(f"r{number}", "intent", actor=actor, home=home, code="asked"))
+        await log.append(event(f"r{number}", "intent", actor=actor, home=home, details={"timeout": number}))
+        if home != "d":
+            await log.append(event(f"r{number}", actor=actor, home=home, sandbox=f"s{number}", code="step-5"))
+    await log.append(event("r9", "intent", actor="U1", home="b", sandbox="s2", details={"continues": "r2"}))
+    await log.append(
+        event("x", "outcome", action="stop", home="a", sandbox="s1", code="stopped", result="ok")
+    )
+
+    found = await log.created_by("U1")
+
+    assert [(row.home, row.details) for row in found] == [
+        ("a", {"timeout": 4}), ("c", {"timeout": 3}), ("a", {"timeout": 1}),
+    ]  # fmt: skip
+    assert [row.request_id for row in await log.created_by("U1", limit=2)] == ["r4", "r3"]
+    assert await log.created_by("U3") == []
+
+
 async def test_no_number_of_other_rows_hides_a_sandbox(log: AuditLog) -> None:
     await log.append(event("r1", "intent", home="alpha"))
     await log.append(event("r1", home="alpha", sandbox="s1", code="step-5"))

@@ -250,6 +250,18 @@ async def test_a_modal_opens_and_is_replaced(place: Workplace) -> None:
     assert view["blocks"][0]["text"]["text"] == "two"
 
 
+async def test_a_modal_that_has_changed_is_not_replaced(place: Workplace) -> None:
+    opened = await place.chat.open_view(place.trigger("U_OPERATOR"), VIEW)
+    changed = await place.chat.update_view(opened, {**VIEW, "blocks": [section("two")]})
+
+    with pytest.raises(ChatError) as caught:
+        await place.chat.update_view(opened, {**VIEW, "blocks": [section("late")]})
+
+    assert caught.value.code == "hash_conflict"
+    await place.chat.update_view(changed, {**VIEW, "blocks": [section("three")]})
+    assert "three" in repr(place.views("U_OPERATOR"))
+
+
 async def test_a_trigger_lives_three_seconds(place: Workplace) -> None:
     trigger = place.trigger("U_OPERATOR")
     place.advance(4)

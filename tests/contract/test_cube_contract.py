@@ -1,6 +1,8 @@
 """What every ``Cube`` does: the double, and the SDK adapter on the stand-in."""
 
 import asyncio
+import json
+import shutil
 import socket
 import threading
 import time
@@ -171,6 +173,21 @@ async def test_a_template_is_found_by_id_and_by_alias(cube: Cube) -> None:
     assert by_alias.ready
     assert await cube.template(by_alias.template_id) == by_alias
     assert by_alias in await cube.templates()
+
+
+async def test_templates_that_are_not_ready_are_listed_as_such(there: World) -> None:
+    folders = {there.shared.parent / "templates" / name: name for name in ("building", "failed")}
+    for folder, name in folders.items():
+        folder.mkdir()
+        (folder / "template.json").write_text(json.dumps({"aliases": [name], "status": name.upper()}))
+
+    found = {template.name: template for template in await there.cube.templates()}
+
+    for folder in folders:
+        shutil.rmtree(folder)
+
+    assert [found[name].ready for name in ("hermes-studio", "building", "failed")] == [True, False, False]
+    assert (found["building"].status, found["building"].template_id) == ("BUILDING", "tpl-building")
 
 
 async def test_an_unknown_template_is_its_own_class(cube: Cube) -> None:

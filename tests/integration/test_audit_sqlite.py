@@ -23,7 +23,7 @@ from sqlalchemy.dialects import sqlite
 
 import bot
 from bot.adapters import audit_schema
-from bot.adapters.audit_created import made_by, made_on
+from bot.adapters.audit_created import made_by, made_for, made_on
 from bot.adapters.audit_schema import (
     MIGRATIONS,
     NAMES_ITS_SANDBOX,
@@ -395,6 +395,16 @@ async def test_what_is_known_of_sandboxes_is_read_without_a_walk_through_the_log
 
     assert [step for step in plan if "SCAN audit" in step and "audit_first" not in step] == []
     assert set(re.findall(r"INDEX (audit_\w+)", " ".join(plan))) == indexes
+
+
+async def test_what_somebody_has_made_is_read_from_creates_alone(log: SqlAuditLog, path: Path) -> None:
+    text = str(made_for("U1", 99).compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
+    with sqlite3.connect(path) as connection:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}")]
+    connection.close()
+
+    scans = [step for step in plan if "SCAN audit" in step and "audit_first" not in step]
+    assert all("INDEX audit_created" in step or "audit_latest" in step for step in scans), plan
 
 
 def test_opening_again_needs_no_alembic(path: Path) -> None:

@@ -127,13 +127,6 @@ async def test_secret_env_values_are_hidden_even_when_something_repeats_them(des
     assert desk.world.deps.redactor.text("C.UTF-8") == "C.UTF-8"
 
 
-async def test_create_without_a_home_shows_the_example(desk: Desk) -> None:
-    await desk.command("U_OPERATOR", "create")
-
-    assert "/hermes create home=atlas" in desk.told("U_OPERATOR")
-    assert desk.parents() == []
-
-
 @pytest.mark.parametrize("channel", ["G_PRIVATE", "C_ARCHIVED", "D_PAIR"])
 async def test_where_the_bot_may_not_post_the_whole_thread_is_in_direct_messages(
     desk: Desk, channel: str
