@@ -5,9 +5,24 @@ from collections.abc import Iterator
 from bot.domain.actors import Action, Actor
 from bot.domain.outcome import Failed, Offer, Refused, Unknown
 from bot.domain.provisioning import SIGN_IN_NOTES, Generation, Seeding, SignIn, Step, StepState
+from bot.domain.rules import Limits, NodeRules, Rules
+from bot.domain.sandbox import SandboxState, TemplateView
+from bot.usecases.suggestions import HomeChoice, LastTime, Suggestions
 from handlers.commands import AVAILABLE
+from handlers.form_fields import Ticket
 from handlers.refusals import unbalanced_quotes, unknown_verb
-from handlers.render import access, failure, help, home, interrupted, notices, progress, result, stop  # noqa: A004  # the module's name
+from handlers.render import (
+    access,
+    create_form,
+    failure,
+    help,  # noqa: A004  # the module's name
+    home,
+    interrupted,
+    notices,
+    progress,
+    result,
+    stop,
+)
 from handlers.verbs import BY_NAME
 from tests.golden import values
 from tests.golden.corpus import Payload, Sample, constant, payloads, sample
@@ -31,6 +46,7 @@ def samples() -> Iterator[Sample]:
     yield from _stop()
     yield from _access()
     yield from _notices()
+    yield from _form()
 
 
 def _help() -> Iterator[Sample]:
@@ -40,11 +56,11 @@ def _help() -> Iterator[Sample]:
     for role, who in values.WHO.items():
         yield sample(help.whoami_message, role.word, who)
         yield sample(home.home_view, role.word, who, AVAILABLE)
+        yield sample(home.home_view, f"{role.word}-form", who, AVAILABLE, form=True)
     yield sample(help.whoami_message, "worst", values.WHO_WORST)
     yield sample(home.home_view, "worst", values.WHO_WORST, EVERY_VERB)
     yield sample(help.refusal_message, "unknown-verb", unknown_verb("<!channel>" * 50))
     yield sample(help.refusal_message, "quotes", unbalanced_quotes())
-    yield sample(help.example_message, "create")
     yield sample(help.not_available, "skills", "skills.list", AVAILABLE)
 
 
@@ -195,3 +211,27 @@ def _notices() -> Iterator[Sample]:
     yield sample(notices.both, "announcement", here, result.announcement(values.request()))
     yield sample(notices.both, "worst", here, help.help_message(EVERY_VERB))
     yield sample(notices.audit_head, "usual", 1234, f"1234:{'ab' * 32}")
+
+
+def _form() -> Iterator[Sample]:
+    refused = Refused(code="role-needed", what=ANGRY, safe="All.", todo="Ask.")
+    yield sample(create_form.loading_view, "always")
+    yield sample(create_form.refused_view, "role", refused)
+    yield sample(failure.failure_view, "role", "Title", refused, callback_id="x")
+    for reason in ("expired_trigger_id", "invalid_arguments"):
+        yield sample(create_form.not_opened, reason, reason)
+    ticket = Ticket(request_id=values.REQUEST, channel="C_OPS")
+    nothing = Suggestions(homes=(), templates=None, last=LastTime(), mine=None)
+    yield sample(create_form.form_view, "bare", nothing, Rules(nodes=(NodeRules(id="n"),)), ticket)
+    home_choice = HomeChoice(home="h" * 63, workspace="w" * 63, live=SandboxState.PAUSED, colleague=True)
+    full = Suggestions(
+        homes=(home_choice,),
+        templates=(TemplateView(template_id="t", name="hermes-studio", status="READY"),),
+        last=LastTime(timeout=7200, profile="p"),
+        mine=("a",),
+        missing=("the templates",),
+    )
+    crowded = Rules(
+        nodes=(NodeRules(id="a"), NodeRules(id="b")), limits=Limits(per_user=1), env_profiles={"p": {}}
+    )
+    yield sample(create_form.form_view, "full", full, crowded, ticket)
