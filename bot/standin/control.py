@@ -155,7 +155,10 @@ class Control:
 
     async def _messages(self, request: web.Request) -> web.Response:
         channel = _query(request, "channel")
-        return web.json_response(self._slack.messages(channel, request.query.get("thread")))
+        found = self._slack.messages(
+            channel, request.query.get("thread"), even_hidden=bool(request.query.get("hidden"))
+        )
+        return web.json_response(found)
 
     async def _views(self, request: web.Request) -> web.Response:
         return web.json_response(self._slack.views(_query(request, "user")))
@@ -216,7 +219,7 @@ class Control:
         return web.json_response({"offset_s": offset, "now": self._clock.time()})
 
     async def _health(self, _request: web.Request) -> web.Response:
-        return web.json_response({"ok": True, "sockets": self._slack.world.sockets.connected})
+        return web.json_response({"ok": True, **self._slack.health()})
 
 
 async def _body(request: web.Request) -> dict[str, Any]:

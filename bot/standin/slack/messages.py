@@ -36,6 +36,8 @@ class Message:
     unfurl_media: bool = True
     older_blocks: list[list[Block]] = field(default_factory=list)
     deleted: bool = False
+    hidden: bool = False
+    """Whether Slack took it and shows it to nobody, "due to a high volume of activity"."""
 
     def shown(self) -> dict[str, Any]:
         """What the control API shows; a parent's ``thread_ts`` is null, a reply's its parent."""
@@ -53,6 +55,7 @@ class Message:
             "files": self.files,
             "reactions": self.reactions,
             "edited": self.edited,
+            "hidden": self.hidden,
         }
         return view | {name: value for name, value in optional.items() if value}
 
@@ -130,6 +133,16 @@ class MessageStore:
             self._replies[message.channel, message.thread_ts] -= 1
         self._write(message)
 
+    def hide(self, channel: str, ts: str) -> None:
+        """Show a message to nobody any more; calls of the app reach it all the same."""
+        message = self._channels[channel][ts]
+        message.hidden = True
+        self._write(message)
+
+    def hidden(self) -> int:
+        """How many messages are hidden."""
+        return sum(m.hidden for messages in self._channels.values() for m in messages.values())
+
     def forget_ephemerals(self, user: str) -> int:
         """What reloading the client does to a person's ephemeral messages; gives how many went."""
         mine = [
@@ -151,10 +164,12 @@ class MessageStore:
         message = self.find(channel, ts)
         return None if message is None or message.ephemeral_for else message
 
-    def in_channel(self, channel: str, thread: str | None = None) -> Iterator[Message]:
+    def in_channel(
+        self, channel: str, thread: str | None = None, *, even_hidden: bool = False
+    ) -> Iterator[Message]:
         """The channel's messages, oldest first, replies included; or one thread with its parent."""
         for message in list(self._channels.get(channel, {}).values()):
-            if message.deleted:
+            if message.deleted or (message.hidden and not even_hidden):
                 continue
             if thread is None or thread in (message.ts, message.thread_ts):
                 yield message

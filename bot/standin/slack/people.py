@@ -173,7 +173,7 @@ class People:
         world = self._world
         place = self._channel(click.channel)
         message = world.messages.find(place.id, click.ts, even_deleted=click.stale)
-        hidden = message is not None and message.ephemeral_for not in (None, person.id)
+        hidden = message is not None and (message.hidden or message.ephemeral_for not in (None, person.id))
         if message is None or hidden or not world.cast.can_see(person.id, place):
             raise ImpossibleActionError(f"{person.id} sees no message {click.ts!r} in {place.id}", status=404)
         found = self._find_in_message(message, click)

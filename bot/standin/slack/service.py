@@ -10,8 +10,10 @@ from aiohttp import web
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
 from bot.standin.listener import Listener
+from bot.standin.slack.call_faults import RESPONSE_URL, UPLOAD, CallFaults
 from bot.standin.slack.cast import SCOPES, Cast
 from bot.standin.slack.errors import ImpossibleActionError, SlackError
+from bot.standin.slack.limits import Limits
 from bot.standin.slack.messages import MessageStore
 from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.people import People
@@ -44,9 +46,11 @@ class SlackStandIn:
             views=ViewStore(clock),
             tickets=Tickets(clock),
             sockets=Sockets(),
+            limits=Limits(faults),
             scopes=tuple(scopes),
         )
         self.people = People(self.world)
+        self._call_faults = CallFaults(faults)
         self._listener = Listener(self._application(), kept_port=folder / "port")
 
     @property
@@ -75,12 +79,27 @@ class SlackStandIn:
         while fault := self.world.faults.take("slack", "disconnect"):
             await self.world.sockets.disconnect(str(fault.options.get("reason", "refresh_requested")))
 
-    def messages(self, channel: str, thread: str | None = None) -> list[dict[str, Any]]:
-        """The messages of a channel or thread as they stand, oldest first, replies included."""
+    def messages(
+        self, channel: str, thread: str | None = None, *, even_hidden: bool = False
+    ) -> list[dict[str, Any]]:
+        """The messages of a channel or thread as they stand, oldest first, replies included.
+
+        Those that Slack hides are left out like in the client, unless asked for.
+        """
         if channel not in self.world.cast.channels:
             known = ", ".join(self.world.cast.channels)
             raise ImpossibleActionError(f"there is no channel {channel!r}; there are {known}", status=404)
-        return [message.shown() for message in self.world.messages.in_channel(channel, thread)]
+        found = self.world.messages.in_channel(channel, thread, even_hidden=even_hidden)
+        return [message.shown() for message in found]
+
+    def health(self) -> dict[str, Any]:
+        """Open sockets, hidden messages, and how often each method was throttled."""
+        world = self.world
+        return {
+            "sockets": world.sockets.connected,
+            "hidden": world.messages.hidden(),
+            "throttled": dict(world.limits.throttled),
+        }
 
     def views(self, user: str) -> list[dict[str, Any]]:
         """A person's open modals, the top one last."""
@@ -130,13 +149,15 @@ class SlackStandIn:
             body = json.loads(text)
         except ValueError:
             body = None
-        self.world.record("response_url", body if body is not None else text)
+        self.world.record(RESPONSE_URL, body if body is not None else text)
         if not isinstance(body, dict):
             return web.Response(status=400, text="invalid_payload")
         try:
+            await self._call_faults.before(RESPONSE_URL, request)
             use_response_url(self.world, request.path, body)
         except SlackError as refused:
-            return web.Response(status=refused.status, text=refused.error)
+            return web.Response(status=refused.status, text=refused.error, headers=refused.headers)
+        await self._call_faults.after(RESPONSE_URL, request)
         return web.Response(text="ok")
 
     async def _take_upload(self, request: web.Request) -> web.Response:
@@ -148,7 +169,12 @@ class SlackStandIn:
         )
         if file is None:
             return web.Response(status=404, text="file_not_found")
+        try:
+            await self._call_faults.before(UPLOAD, request)
+        except SlackError as refused:
+            return web.Response(status=refused.status, text=refused.error, headers=refused.headers)
         file.content = content
+        await self._call_faults.after(UPLOAD, request)
         return web.Response(text=f"OK - {len(content)}")
 
 
