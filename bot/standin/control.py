@@ -76,6 +76,9 @@ class Control:
                 web.get("/home", self._home),
                 web.get("/files/{id}", self._file),
                 web.get("/transcript", self._transcript),
+                web.get("/envelopes", self._envelopes),
+                web.get("/sockets", self._sockets),
+                web.post("/sockets", self._seed_sockets),
                 web.post("/paper", self._paper),
                 web.post("/faults", self._arm),
                 web.get("/faults", self._report_faults),
@@ -177,6 +180,19 @@ class Control:
     async def _transcript(self, _request: web.Request) -> web.Response:
         return web.json_response(self._slack.world.transcript)
 
+    async def _envelopes(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._slack.world.sockets.log.shown())
+
+    async def _sockets(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._slack.world.sockets.shown())
+
+    async def _seed_sockets(self, request: web.Request) -> web.Response:
+        seed = (await _body(request)).get("seed")
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise ImpossibleActionError('seed must be a whole number, for example {"seed": 7}')
+        self._slack.world.sockets.seed(seed)
+        return await self._sockets(request)
+
     async def _paper(self, request: web.Request) -> web.Response:
         body = await _body(request)
         if self._make_paper is None:
@@ -203,6 +219,7 @@ class Control:
 
     async def _disarm(self, _request: web.Request) -> web.Response:
         self._faults.clear()
+        self._slack.recover()
         return web.json_response(self._faults.report())
 
     async def _advance(self, request: web.Request) -> web.Response:

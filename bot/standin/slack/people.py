@@ -8,12 +8,13 @@ from bot.standin.slack import elements, payloads
 from bot.standin.slack.blocks import check_view
 from bot.standin.slack.cast import BOT_NAME, BOT_USER, COMMAND, Channel, Person
 from bot.standin.slack.composer import typed
+from bot.standin.slack.envelopes import Delivery
 from bot.standin.slack.errors import ImpossibleActionError, SlackError
 from bot.standin.slack.messages import Message
 from bot.standin.slack.methods_chat import payload_of
 from bot.standin.slack.modals import View
+from bot.standin.slack.redelivery import deliver_event
 from bot.standin.slack.responses import show_ack, tell
-from bot.standin.slack.sockets import Delivery
 from bot.standin.slack.world import World
 
 Answer = dict[str, Any]  # {"outcome", "ack_ms", "ack"}, with more keys where something else happened
@@ -286,7 +287,7 @@ class People:
             channel=channel,
             person=person,
         )
-        return await world.sockets.deliver("events_api", payload, accepts_response_payload=False)
+        return await deliver_event(world, payload)
 
     def _person(self, user: str) -> Person:
         person = self._world.cast.human(user)

@@ -18,7 +18,7 @@ from bot.standin.slack.messages import MessageStore
 from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.people import People
 from bot.standin.slack.responses import use_response_url
-from bot.standin.slack.sockets import Sockets
+from bot.standin.slack.sockets import SOCKET_FAULTS, Sockets
 from bot.standin.slack.tickets import Tickets
 from bot.standin.slack.web import WebApi
 from bot.standin.slack.world import File, Secrets, World
@@ -29,11 +29,18 @@ _LARGEST_BODY = 64 * 1024 * 1024
 class SlackStandIn:
     """A workspace whose state lives below ``state/slack``.
 
-    Tokens, messages and the port survive a restart, so that a running bot reconnects to it.
+    Tokens, messages and the port survive a restart, so that a running bot reconnects to it. With ``seed``
+    envelopes choose between several sockets in a repeatable way.
     """
 
     def __init__(
-        self, *, state: Path, clock: StandInClock, faults: Faults, scopes: Sequence[str] = SCOPES
+        self,
+        *,
+        state: Path,
+        clock: StandInClock,
+        faults: Faults,
+        scopes: Sequence[str] = SCOPES,
+        seed: int | None = None,
     ) -> None:
         folder = state / "slack"
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,7 +52,7 @@ class SlackStandIn:
             messages=MessageStore(clock, folder / "messages.jsonl"),
             views=ViewStore(clock),
             tickets=Tickets(clock),
-            sockets=Sockets(),
+            sockets=Sockets(clock, faults, seed=seed),
             limits=Limits(faults),
             scopes=tuple(scopes),
         )
@@ -75,9 +82,17 @@ class SlackStandIn:
         self.world.messages.close()
 
     async def apply_disconnects(self) -> None:
-        """Carry out armed ``disconnect`` faults now; without a socket they wait for the next one."""
-        while fault := self.world.faults.take("slack", "disconnect"):
-            await self.world.sockets.disconnect(str(fault.options.get("reason", "refresh_requested")))
+        """Carry out the armed faults of sockets now; without a socket they wait for the next one.
+
+        Those armed with ``after`` set to ``envelope`` hit a socket between an envelope and its ack.
+        """
+        for kind in SOCKET_FAULTS:
+            while fault := self.world.faults.take("slack", kind, after=""):
+                await self.world.sockets.meet(fault)
+
+    def recover(self) -> None:
+        """What disarming all faults does to those that have left a mark."""
+        self.world.sockets.recover()
 
     def messages(
         self, channel: str, thread: str | None = None, *, even_hidden: bool = False
