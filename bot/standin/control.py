@@ -77,6 +77,7 @@ class Control:
                 web.get("/files/{id}", self._file),
                 web.get("/transcript", self._transcript),
                 web.get("/envelopes", self._envelopes),
+                web.get("/crawls", self._crawls),
                 web.get("/sockets", self._sockets),
                 web.post("/sockets", self._seed_sockets),
                 web.post("/paper", self._paper),
@@ -182,6 +183,9 @@ class Control:
 
     async def _envelopes(self, _request: web.Request) -> web.Response:
         return web.json_response(self._slack.world.sockets.log.shown())
+
+    async def _crawls(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._slack.world.crawler.shown())
 
     async def _sockets(self, _request: web.Request) -> web.Response:
         return web.json_response(self._slack.world.sockets.shown())

@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,8 @@ class MessageStore:
         self._replies: Counter[tuple[str, str]] = Counter()
         self._last_us = 0
         self._journal_path = journal
+        self.watch: Callable[[Message], None] = _look_away
+        """Called with every message that was posted or changed."""
         self._load()
         self._compact()
         self._journal = journal.open("a", encoding="utf-8")
@@ -114,6 +116,7 @@ class MessageStore:
         message.blocks = with_ids(message.blocks)
         self._keep(message)
         self._write(message)
+        self.watch(message)
         return message
 
     def replace_blocks(self, message: Message, blocks: list[Block]) -> None:
@@ -124,6 +127,7 @@ class MessageStore:
     def save(self, message: Message) -> None:
         """Record a change made to a message."""
         self._write(message)
+        self.watch(message)
 
     def delete(self, message: Message) -> None:
         """Take a message away; only a stale client can still click in it."""
@@ -225,6 +229,10 @@ class MessageStore:
                 self._keep(message)
                 seconds, _, micros = message.ts.partition(".")
                 self._last_us = max(self._last_us, int(seconds) * 1_000_000 + int(micros))
+
+
+def _look_away(_message: Message) -> None:
+    """Nobody watches."""
 
 
 def _line(message: Message) -> str:

@@ -12,6 +12,7 @@ from bot.standin.faults import Faults
 from bot.standin.listener import Listener
 from bot.standin.slack.call_faults import RESPONSE_URL, UPLOAD, CallFaults
 from bot.standin.slack.cast import SCOPES, Cast
+from bot.standin.slack.crawler import Crawler
 from bot.standin.slack.errors import ImpossibleActionError, SlackError
 from bot.standin.slack.limits import Limits
 from bot.standin.slack.messages import MessageStore
@@ -54,8 +55,10 @@ class SlackStandIn:
             tickets=Tickets(clock),
             sockets=Sockets(clock, faults, seed=seed),
             limits=Limits(faults),
+            crawler=Crawler(clock),
             scopes=tuple(scopes),
         )
+        self.world.messages.watch = self.world.crawler.look_at
         self.people = People(self.world)
         self._call_faults = CallFaults(faults)
         self._listener = Listener(self._application(), kept_port=folder / "port")
@@ -78,6 +81,7 @@ class SlackStandIn:
     async def stop(self) -> None:
         """Close the sockets and the server."""
         await self.world.sockets.close()
+        await self.world.crawler.close()
         await self._listener.stop()
         self.world.messages.close()
 
