@@ -19,6 +19,9 @@ from bot.standin.slack.world import World
 
 Answer = dict[str, Any]  # {"outcome", "ack_ms", "ack"}, with more keys where something else happened
 
+WARNING_TRIANGLE = "a warning triangle beside the button"
+TROUBLE_CONNECTING = "We had some trouble connecting. Try again?"
+
 
 @dataclass(frozen=True, slots=True)
 class Click:
@@ -56,14 +59,14 @@ class People:
         phone: bool = False,
         raw: bool = False,
     ) -> Answer:
-        """Type a slash command. ``raw`` skips what the message box does to the text.
+        """Type a slash command. ``raw`` is one without ``should_escape``: names and links stay as typed.
 
         Returns when the app acknowledged, or after three seconds.
         """
         person, place = self._person(user), self._channel(channel)
         self._may_type(person, place)
         world = self._world
-        sent = text if raw else typed(text, world.cast, phone=phone)
+        sent = typed(text, world.cast, phone=phone, should_escape=not raw)
         payload = payloads.slash_command(
             token=world.secrets.verification_token,
             person=person,
@@ -143,13 +146,13 @@ class People:
             response_urls=self._response_urls(view),
         )
         delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
-        answer = delivery.shown()
+        answer = _seen(delivery, TROUBLE_CONNECTING)
         if delivery.outcome == "acked":
             try:
                 self._after_submission(view, delivery.ack or {})
             except SlackError as refused:
-                # The person sees "We had some trouble connecting"; the modal stays as it was.
-                answer["ack_error"] = refused.body()
+                # The modal stays as it was.
+                answer |= {"ack_error": refused.body(), "seen": TROUBLE_CONNECTING}
         return answer
 
     async def close(self, user: str, view_id: str | None, *, clear: bool = False) -> Answer:
@@ -198,7 +201,7 @@ class People:
             trigger_id=world.tickets.new_trigger(person.id),
         )
         delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
-        return delivery.shown()
+        return _seen(delivery, WARNING_TRIANGLE)
 
     @staticmethod
     def _find_in_message(message: Message, click: Click) -> elements.Found:
@@ -235,7 +238,7 @@ class People:
             trigger_id=world.tickets.new_trigger(person.id, view.id),
         )
         delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
-        return delivery.shown()
+        return _seen(delivery, WARNING_TRIANGLE)
 
     def _after_submission(self, view: View, ack: dict[str, Any]) -> None:
         views = self._world.views
@@ -309,3 +312,8 @@ class People:
             raise ImpossibleActionError(f"{channel.id} is archived: nobody can type there")
         if person.id not in channel.members:
             raise ImpossibleActionError(f"{person.id} is not in {channel.id} and cannot type there")
+
+
+def _seen(delivery: Delivery, trouble: str) -> Answer:
+    """The answer of the control API, with what the person sees of an interaction that failed."""
+    return delivery.shown() | ({} if delivery.outcome == "acked" else {"seen": trouble})
