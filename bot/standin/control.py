@@ -16,6 +16,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A year; not a number and infinity are no times, and dates end before the numbers do.
 _LONGEST_ADVANCE_S = 365 * 86_400
+_FASTEST = 1e6
 MakePaper = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
@@ -80,6 +81,7 @@ class Control:
                 web.get("/crawls", self._crawls),
                 web.get("/sockets", self._sockets),
                 web.post("/sockets", self._seed_sockets),
+                web.post("/rates", self._rates),
                 web.post("/paper", self._paper),
                 web.post("/faults", self._arm),
                 web.get("/faults", self._report_faults),
@@ -196,6 +198,15 @@ class Control:
             raise ImpossibleActionError('seed must be a whole number, for example {"seed": 7}')
         self._slack.world.sockets.seed(seed)
         return await self._sockets(request)
+
+    async def _rates(self, request: web.Request) -> web.Response:
+        speed = (await _body(request)).get("speed")
+        if isinstance(speed, bool) or not isinstance(speed, int | float) or not 0 < speed <= _FASTEST:
+            raise ImpossibleActionError(
+                f'speed must be a number above 0 and up to {_FASTEST:.0f}, for example {{"speed": 100}}'
+            )
+        self._slack.world.limits.quicken(float(speed))
+        return web.json_response({"speed": speed})
 
     async def _paper(self, request: web.Request) -> web.Response:
         body = await _body(request)

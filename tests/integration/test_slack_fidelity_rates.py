@@ -210,3 +210,15 @@ async def test_item_09_a_call_can_stay_unanswered(
             await client.chat_postMessage(channel="C_OPS", text="0")
 
     assert [m["text"] for m in await workspace.messages()] == texts
+
+
+async def test_item_09_rates_can_be_quickened_for_a_bot_that_is(
+    workspace: Workspace, client: AsyncWebClient
+) -> None:
+    await workspace.post("/rates", speed=1000)
+
+    statuses = await burst(client, 60)
+    refused, said = await workspace.try_post("/rates", speed=0)
+
+    assert statuses == [200] * 60
+    assert (refused, "for example" in said["error"]) == (400, True)

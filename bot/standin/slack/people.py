@@ -13,7 +13,6 @@ from bot.standin.slack.errors import ImpossibleActionError, SlackError
 from bot.standin.slack.messages import Message
 from bot.standin.slack.methods_chat import payload_of
 from bot.standin.slack.modals import View
-from bot.standin.slack.redelivery import deliver_event
 from bot.standin.slack.responses import show_ack, tell
 from bot.standin.slack.world import World
 
@@ -290,7 +289,7 @@ class People:
             channel=channel,
             person=person,
         )
-        return await deliver_event(world, payload)
+        return await world.sockets.deliver("events_api", payload, accepts_response_payload=False)
 
     def _person(self, user: str) -> Person:
         person = self._world.cast.human(user)

@@ -16,6 +16,9 @@ from bot.standin.faults import Fault, Faults
 from bot.standin.slack.connections import Connection
 from bot.standin.slack.envelopes import Delivery, Envelope, EnvelopeLog
 from bot.standin.slack.errors import SlackError
+from bot.standin.slack.redelivery import send_again
+
+__all__ = ["ACK_DEADLINE_S", "MOST_SOCKETS", "SOCKET_FAULTS", "WARNING_GRACE_S", "Delivery", "Sockets"]
 
 ACK_DEADLINE_S = 3.0
 MOST_SOCKETS = 10
@@ -90,38 +93,24 @@ class Sockets:
         return connection.socket
 
     async def deliver(
-        self,
-        kind: str,
-        payload: dict[str, Any],
-        *,
-        accepts_response_payload: bool,
-        retry: tuple[int, str] = (0, ""),
+        self, kind: str, payload: dict[str, Any], *, accepts_response_payload: bool
     ) -> Delivery:
         """Send one envelope to one socket and wait for its ack, three seconds at most.
 
-        An ack that comes in over another socket counts: clients reconnect while they work. ``retry`` is
-        the number and the reason of a redelivery, which only events have.
+        An ack that comes in over another socket counts: clients reconnect while they work. An event that
+        is not acknowledged is sent again later on; what is given is the fate of the first try.
         """
-        envelope = Envelope(str(uuid.uuid4()), kind, retry[0], self._clock.time())
-        body = {
-            "envelope_id": envelope.id,
-            "type": kind,
-            "accepts_response_payload": accepts_response_payload,
-            "payload": payload,
-        }
-        if kind == "events_api":
-            body |= {"retry_attempt": retry[0], "retry_reason": retry[1]}
-        self.log.add(envelope)
-        acked: asyncio.Future[tuple[float, dict[str, Any] | None]] = (
-            asyncio.get_running_loop().create_future()
-        )
-        self._waiting[envelope.id] = acked
-        try:
-            delivery = await self._sent_and_acked(envelope, json.dumps(body), acked)
-        finally:
-            del self._waiting[envelope.id]
-        envelope.outcome = delivery.outcome
-        return delivery
+        body = {"type": kind, "accepts_response_payload": accepts_response_payload, "payload": payload}
+        if kind != "events_api":
+            return await self._deliver(body)
+
+        async def deliver_event(retry: tuple[int, str]) -> Delivery:
+            return await self._deliver({**body, "retry_attempt": retry[0], "retry_reason": retry[1]})
+
+        first = await deliver_event((0, ""))
+        if first.outcome != "acked":
+            self.go_on(send_again(self._clock, deliver_event, first))
+        return first
 
     def go_on(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside the rest, until it ends or the stand-in does."""
@@ -162,6 +151,22 @@ class Sockets:
             await self._suffer(connection, self._pending.pop(0))
         async for text in connection.heard(until=self._stopping):
             self._take_ack(connection, text)
+
+    async def _deliver(self, body: dict[str, Any]) -> Delivery:
+        envelope = Envelope(str(uuid.uuid4()), body["type"], body.get("retry_attempt", 0), self._clock.time())
+        self.log.add(envelope)
+        acked: asyncio.Future[tuple[float, dict[str, Any] | None]] = (
+            asyncio.get_running_loop().create_future()
+        )
+        self._waiting[envelope.id] = acked
+        try:
+            delivery = await self._sent_and_acked(
+                envelope, json.dumps({"envelope_id": envelope.id, **body}), acked
+            )
+        finally:
+            del self._waiting[envelope.id]
+        envelope.outcome = delivery.outcome
+        return delivery
 
     async def _sent_and_acked(
         self, envelope: Envelope, frame: str, acked: asyncio.Future[tuple[float, dict[str, Any] | None]]
