@@ -225,6 +225,8 @@ class Control:
         times = body.get("times", 1)
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise ImpossibleActionError('times must be a number from 1, for example {"times": 1}')
+        if body.get("target") == "slack" and "method" in body:
+            self._slack.check_method(_text(body, "method"))
         self._faults.arm(body)
         await self._slack.apply_disconnects()
         return web.json_response(self._faults.report())

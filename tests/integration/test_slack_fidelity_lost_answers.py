@@ -150,3 +150,12 @@ async def test_item_09_a_response_url_is_throttled_and_breaks_only_by_name(
 
     assert (first, second) == (status, 200)
     assert await texts(workspace) == ["written"]
+
+
+async def test_item_09_a_fault_for_a_method_that_there_is_not_is_refused(workspace: Workspace) -> None:
+    status, answer = await workspace.try_post(
+        "/faults", target="slack", kind="server-error", method="chat.postMesage"
+    )
+
+    assert status == 400
+    assert "chat.postMessage" in answer["error"]

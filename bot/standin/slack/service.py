@@ -16,6 +16,7 @@ from bot.standin.slack.crawler import Crawler
 from bot.standin.slack.errors import ImpossibleActionError, SlackError
 from bot.standin.slack.limits import Limits
 from bot.standin.slack.messages import MessageStore
+from bot.standin.slack.methods import METHODS
 from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.people import People
 from bot.standin.slack.responses import use_response_url
@@ -93,6 +94,17 @@ class SlackStandIn:
         for kind in SOCKET_FAULTS:
             while fault := self.world.faults.take("slack", kind, after=""):
                 await self.world.sockets.meet(fault)
+
+    @staticmethod
+    def check_method(method: str) -> None:
+        """Refuse a fault for a call that there is not, which would never fire.
+
+        Raises:
+            ImpossibleActionError: With what can be named.
+        """
+        known = (*METHODS, RESPONSE_URL, UPLOAD)
+        if method not in known:
+            raise ImpossibleActionError(f"method must be one of {', '.join(sorted(known))}")
 
     def recover(self) -> None:
         """What disarming all faults does to those that have left a mark."""
