@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,10 +71,11 @@ class Connection:
             await self.socket.send_str(frame)
 
     async def warn(self, reason: str) -> None:
-        """Send a disconnect frame."""
+        """Send a disconnect frame, unless nobody is there any more to hear it."""
         if not self.deaf and not self.socket.closed:
             frame = {"type": "disconnect", "reason": reason, "debug_info": {"host": _HOST}}
-            await self.socket.send_str(json.dumps(frame))
+            with suppress(ConnectionError):
+                await self.socket.send_str(json.dumps(frame))
 
     async def heard(self, *, until: asyncio.Event) -> AsyncIterator[str]:
         """The text frames of the app, until either side ends the connection."""
