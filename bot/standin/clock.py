@@ -1,6 +1,8 @@
 """The clock of the stand-ins: the machine's, plus what ``POST /clock`` has added."""
 
+import asyncio
 import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -14,6 +16,7 @@ class StandInClock:
     def __init__(self, offset_file: Path) -> None:
         self.offset_file = offset_file
         self._offset = float(offset_file.read_text()) if offset_file.exists() else 0.0
+        self._moved = asyncio.Event()
         self._write()
 
     def time(self) -> float:
@@ -24,7 +27,16 @@ class StandInClock:
         """Move the clock and give the new offset in seconds."""
         self._offset += seconds
         self._write()
+        self._moved.set()
+        self._moved = asyncio.Event()
         return self._offset
+
+    async def reach(self, moment: float) -> None:
+        """Wait until the clock shows that time, in seconds since the epoch; moving it ends the wait too."""
+        while (left := moment - self.time()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._moved.wait()
 
     def _write(self) -> None:
         scratch = self.offset_file.with_suffix(".new")

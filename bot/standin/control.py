@@ -16,6 +16,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A year; not a number and infinity are no times, and dates end before the numbers do.
 _LONGEST_ADVANCE_S = 365 * 86_400
+_FASTEST = 1e6
 MakePaper = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
@@ -76,6 +77,11 @@ class Control:
                 web.get("/home", self._home),
                 web.get("/files/{id}", self._file),
                 web.get("/transcript", self._transcript),
+                web.get("/envelopes", self._envelopes),
+                web.get("/crawls", self._crawls),
+                web.get("/sockets", self._sockets),
+                web.post("/sockets", self._seed_sockets),
+                web.post("/rates", self._rates),
                 web.post("/paper", self._paper),
                 web.post("/faults", self._arm),
                 web.get("/faults", self._report_faults),
@@ -155,7 +161,10 @@ class Control:
 
     async def _messages(self, request: web.Request) -> web.Response:
         channel = _query(request, "channel")
-        return web.json_response(self._slack.messages(channel, request.query.get("thread")))
+        found = self._slack.messages(
+            channel, request.query.get("thread"), even_hidden=bool(request.query.get("hidden"))
+        )
+        return web.json_response(found)
 
     async def _views(self, request: web.Request) -> web.Response:
         return web.json_response(self._slack.views(_query(request, "user")))
@@ -174,6 +183,31 @@ class Control:
     async def _transcript(self, _request: web.Request) -> web.Response:
         return web.json_response(self._slack.world.transcript)
 
+    async def _envelopes(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._slack.world.sockets.log.shown())
+
+    async def _crawls(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._slack.world.crawler.shown())
+
+    async def _sockets(self, _request: web.Request) -> web.Response:
+        return web.json_response(self._slack.world.sockets.shown())
+
+    async def _seed_sockets(self, request: web.Request) -> web.Response:
+        seed = (await _body(request)).get("seed")
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise ImpossibleActionError('seed must be a whole number, for example {"seed": 7}')
+        self._slack.world.sockets.seed(seed)
+        return await self._sockets(request)
+
+    async def _rates(self, request: web.Request) -> web.Response:
+        speed = (await _body(request)).get("speed")
+        if isinstance(speed, bool) or not isinstance(speed, int | float) or not 0 < speed <= _FASTEST:
+            raise ImpossibleActionError(
+                f'speed must be a number above 0 and up to {_FASTEST:.0f}, for example {{"speed": 100}}'
+            )
+        self._slack.world.limits.quicken(float(speed))
+        return web.json_response({"speed": speed})
+
     async def _paper(self, request: web.Request) -> web.Response:
         body = await _body(request)
         if self._make_paper is None:
@@ -191,6 +225,8 @@ class Control:
         times = body.get("times", 1)
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise ImpossibleActionError('times must be a number from 1, for example {"times": 1}')
+        if body.get("target") == "slack" and "method" in body:
+            self._slack.check_method(_text(body, "method"))
         self._faults.arm(body)
         await self._slack.apply_disconnects()
         return web.json_response(self._faults.report())
@@ -200,6 +236,7 @@ class Control:
 
     async def _disarm(self, _request: web.Request) -> web.Response:
         self._faults.clear()
+        self._slack.recover()
         return web.json_response(self._faults.report())
 
     async def _advance(self, request: web.Request) -> web.Response:
@@ -216,7 +253,7 @@ class Control:
         return web.json_response({"offset_s": offset, "now": self._clock.time()})
 
     async def _health(self, _request: web.Request) -> web.Response:
-        return web.json_response({"ok": True, "sockets": self._slack.world.sockets.connected})
+        return web.json_response({"ok": True, **self._slack.health()})
 
 
 async def _body(request: web.Request) -> dict[str, Any]:

@@ -33,14 +33,36 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "slack": {
         "rate-limited": "a Web API call (method, default any) answers 429 with retry_after s (default 1)",
         "invalid-blocks-plan": "messages that hold a plan block answer invalid_blocks",
-        "drop-after-write": "chat.postMessage is carried out, then the connection is dropped",
-        "slow-api": "every Web API answer is delayed by delay_s (default 4)",
-        "server-error": "a Web API call (method, default any) answers 500",
-        "disconnect": "a socket gets a disconnect frame (reason, default refresh_requested)",
+        "drop-after-write": "a call (method, default chat.postMessage) is carried out, then cut off",
+        "slow-api": "a Web API answer (method, default any) is delayed by delay_s (default 4)",
+        "server-error": "a Web API call (method, default any) answers 500, or another 5xx (status)",
+        "no-answer": "a call (method, default any) is never answered; written=true: carried out all the same",
+        "strict-rates": "no burst of posts is tolerated: the second in a channel within a second answers 429",
+        "hide-bursts": "a post above the rate answers ok and is hidden due to a high volume of activity",
+        "disconnect": "a socket gets a disconnect frame (reason, default refresh_requested; "
+        "warning ends it after 10 s, link_disabled switches Socket Mode off until faults are disarmed); "
+        "now, or with after=envelope between an envelope and its ack",
+        "socket-abort": "a socket's connection is cut without a goodbye (after=envelope as for disconnect)",
+        "no-pong": "a socket stays open, answers no ping and loses its envelopes, or with envelopes=none "
+        "gets none (after=envelope as for disconnect)",
+        "duplicate-envelope": "the next envelope (type, default any) is sent `times` more times over any "
+        "socket (socket=same or other) delay_s later (default 0); with copies=n each of the next `times` "
+        "envelopes is sent n more times",
     },
 }
 
-_NUMBERS = frozenset({"delay_s", "retry_after", "index"})
+_NUMBERS = frozenset({"delay_s", "retry_after", "index", "status", "copies"})
+_CHOICES: Mapping[str, frozenset[str]] = {
+    "reason": frozenset({"warning", "refresh_requested", "link_disabled", "too_many_websockets"}),
+    "after": frozenset({"envelope"}),
+    "envelopes": frozenset({"none", "lost"}),
+    "socket": frozenset({"same", "other"}),
+    "type": frozenset({"slash_commands", "interactive", "events_api"}),
+}
+# Options that a fault has unless it is armed with others.
+_DEFAULTS: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("slack", "drop-after-write"): {"method": "chat.postMessage"},
+}
 
 
 class UnknownFaultError(ValueError):
@@ -81,7 +103,10 @@ class Faults:
         for name in _NUMBERS & options.keys():
             if isinstance(options[name], bool) or not isinstance(options[name], int | float):
                 raise UnknownFaultError(f'{name} must be a number, for example {{"{name}": 2}}')
-        fault = Fault(target, kind, times, options)
+        for name in _CHOICES.keys() & options.keys() if target == "slack" else ():
+            if options[name] not in _CHOICES[name]:
+                raise UnknownFaultError(f"{name} must be one of {', '.join(sorted(_CHOICES[name]))}")
+        fault = Fault(target, kind, times, {**_DEFAULTS.get((target, kind), {}), **options})
         self._armed.append(fault)
         return fault
 
@@ -89,12 +114,17 @@ class Faults:
         """The armed fault of that kind, not used up by looking."""
         return next((f for f in self._armed if f.target == target and f.kind == kind and f.times > 0), None)
 
-    def take(self, target: str, kind: str, **match: object) -> Fault | None:
-        """Use one up. A fault that names an option in ``match`` only fires for the same value."""
+    def take(self, target: str, kind: str, *, named: bool = False, **match: object) -> Fault | None:
+        """Use one up. A fault that names an option in ``match`` only fires for the same value.
+
+        With ``named`` a fault fires only when it names its ``method``.
+        """
         for fault in self._armed:
             if fault.target != target or fault.kind != kind or fault.times <= 0:
                 continue
             if any(fault.options.get(key, wanted) != wanted for key, wanted in match.items()):
+                continue
+            if named and "method" not in fault.options:
                 continue
             fault.times -= 1
             if fault.times <= 0:

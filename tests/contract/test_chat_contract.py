@@ -16,6 +16,7 @@ from bot.domain.errors import ChatError
 from bot.ports import Chat, Message
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
+from bot.standin.slack.limits import Limits
 from bot.standin.slack.service import SlackStandIn
 
 KNOWN = "EXAMPLE-known-secret"
@@ -415,6 +416,7 @@ async def test_an_edit_survives_a_server_error(on_standin: OnStandIn) -> None:
 
 async def test_a_channel_gets_about_one_message_a_second(on_standin: OnStandIn) -> None:
     clock = ManualClock()
+    on_standin.standin.world.limits = Limits(Faults(), now=clock.monotonic)
     client = AsyncWebClient(on_standin.standin.secrets.bot_token, base_url=on_standin.standin.api_url)
     chat = SlackChat(client, on_standin.redactor, clock)
 

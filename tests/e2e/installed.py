@@ -257,6 +257,8 @@ async def installed(launch: Launch = start_bot, *arguments: str) -> AsyncIterato
             Control(where["control"]) as control,
             aiohttp.ClientSession() as http,
         ):
+            if launch is not start_bot:  # a bot that paces itself in hundredths of a second
+                await control.post("/rates", speed=100)
             site = Installed(folder, where, control, http, launch)
             try:
                 await site.start_bot()

@@ -17,14 +17,17 @@ _TOKENS = re.compile(
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def typed(text: str, cast: Cast, *, phone: bool = False) -> str:
-    """The ``text`` of a slash command with ``should_escape``, or of a message.
+def typed(text: str, cast: Cast, *, phone: bool = False, should_escape: bool = True) -> str:
+    """The ``text`` of a slash command, or of a message.
 
     ``phone`` adds what a telephone's keyboard changes: curly quotes, an em dash for two hyphens, and
-    the space after the last word.
+    the space after the last word. Without the command's ``should_escape`` names and links stay as they
+    were typed.
     """
     if phone:
         text = _as_on_a_phone(text)
+    if not should_escape:
+        return text
     return _TOKENS.sub(lambda match: _rewritten(match, cast), text)
 
 

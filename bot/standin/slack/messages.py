@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class Message:
     unfurl_media: bool = True
     older_blocks: list[list[Block]] = field(default_factory=list)
     deleted: bool = False
+    hidden: bool = False
+    """Whether Slack took it and shows it to nobody, "due to a high volume of activity"."""
 
     def shown(self) -> dict[str, Any]:
         """What the control API shows; a parent's ``thread_ts`` is null, a reply's its parent."""
@@ -53,6 +55,7 @@ class Message:
             "files": self.files,
             "reactions": self.reactions,
             "edited": self.edited,
+            "hidden": self.hidden,
         }
         return view | {name: value for name, value in optional.items() if value}
 
@@ -93,6 +96,8 @@ class MessageStore:
         self._replies: Counter[tuple[str, str]] = Counter()
         self._last_us = 0
         self._journal_path = journal
+        self.watch: Callable[[Message], None] = _look_away
+        """Called with every message that was posted or changed."""
         self._load()
         self._compact()
         self._journal = journal.open("a", encoding="utf-8")
@@ -111,6 +116,7 @@ class MessageStore:
         message.blocks = with_ids(message.blocks)
         self._keep(message)
         self._write(message)
+        self.watch(message)
         return message
 
     def replace_blocks(self, message: Message, blocks: list[Block]) -> None:
@@ -121,6 +127,7 @@ class MessageStore:
     def save(self, message: Message) -> None:
         """Record a change made to a message."""
         self._write(message)
+        self.watch(message)
 
     def delete(self, message: Message) -> None:
         """Take a message away; only a stale client can still click in it."""
@@ -129,6 +136,16 @@ class MessageStore:
         if message.thread_ts and not message.ephemeral_for:
             self._replies[message.channel, message.thread_ts] -= 1
         self._write(message)
+
+    def hide(self, channel: str, ts: str) -> None:
+        """Show a message to nobody any more; calls of the app reach it all the same."""
+        message = self._channels[channel][ts]
+        message.hidden = True
+        self._write(message)
+
+    def hidden(self) -> int:
+        """How many messages are hidden."""
+        return sum(m.hidden for messages in self._channels.values() for m in messages.values())
 
     def forget_ephemerals(self, user: str) -> int:
         """What reloading the client does to a person's ephemeral messages; gives how many went."""
@@ -151,10 +168,12 @@ class MessageStore:
         message = self.find(channel, ts)
         return None if message is None or message.ephemeral_for else message
 
-    def in_channel(self, channel: str, thread: str | None = None) -> Iterator[Message]:
+    def in_channel(
+        self, channel: str, thread: str | None = None, *, even_hidden: bool = False
+    ) -> Iterator[Message]:
         """The channel's messages, oldest first, replies included; or one thread with its parent."""
         for message in list(self._channels.get(channel, {}).values()):
-            if message.deleted:
+            if message.deleted or (message.hidden and not even_hidden):
                 continue
             if thread is None or thread in (message.ts, message.thread_ts):
                 yield message
@@ -210,6 +229,10 @@ class MessageStore:
                 self._keep(message)
                 seconds, _, micros = message.ts.partition(".")
                 self._last_us = max(self._last_us, int(seconds) * 1_000_000 + int(micros))
+
+
+def _look_away(_message: Message) -> None:
+    """Nobody watches."""
 
 
 def _line(message: Message) -> str:

@@ -129,6 +129,8 @@ def post_ephemeral(world: World, args: Args) -> dict[str, Any]:
             ephemeral_for=user,
             from_bot=True,
             attachments=content.attachments,
+            unfurl_links=args.flag("unfurl_links", default=True),
+            unfurl_media=args.flag("unfurl_media", default=True),
         )
     )
     return {"ok": True, "message_ts": message.ts}

@@ -8,15 +8,18 @@ from bot.standin.slack import elements, payloads
 from bot.standin.slack.blocks import check_view
 from bot.standin.slack.cast import BOT_NAME, BOT_USER, COMMAND, Channel, Person
 from bot.standin.slack.composer import typed
+from bot.standin.slack.envelopes import Delivery
 from bot.standin.slack.errors import ImpossibleActionError, SlackError
 from bot.standin.slack.messages import Message
 from bot.standin.slack.methods_chat import payload_of
 from bot.standin.slack.modals import View
 from bot.standin.slack.responses import show_ack, tell
-from bot.standin.slack.sockets import Delivery
 from bot.standin.slack.world import World
 
 Answer = dict[str, Any]  # {"outcome", "ack_ms", "ack"}, with more keys where something else happened
+
+WARNING_TRIANGLE = "a warning triangle beside the button"
+TROUBLE_CONNECTING = "We had some trouble connecting. Try again?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,14 @@ class People:
         phone: bool = False,
         raw: bool = False,
     ) -> Answer:
-        """Type a slash command. ``raw`` skips what the message box does to the text.
+        """Type a slash command. ``raw`` is one without ``should_escape``: names and links stay as typed.
 
         Returns when the app acknowledged, or after three seconds.
         """
         person, place = self._person(user), self._channel(channel)
         self._may_type(person, place)
         world = self._world
-        sent = text if raw else typed(text, world.cast, phone=phone)
+        sent = typed(text, world.cast, phone=phone, should_escape=not raw)
         payload = payloads.slash_command(
             token=world.secrets.verification_token,
             person=person,
@@ -144,13 +147,13 @@ class People:
             response_urls=self._response_urls(view),
         )
         delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
-        answer = delivery.shown()
+        answer = _seen(delivery, TROUBLE_CONNECTING)
         if delivery.outcome == "acked":
             try:
                 self._after_submission(view, delivery.ack or {})
             except SlackError as refused:
-                # The person sees "We had some trouble connecting"; the modal stays as it was.
-                answer["ack_error"] = refused.body()
+                # The modal stays as it was.
+                answer |= {"ack_error": refused.body(), "seen": TROUBLE_CONNECTING}
         return answer
 
     async def close(self, user: str, view_id: str | None, *, clear: bool = False) -> Answer:
@@ -175,7 +178,7 @@ class People:
         world = self._world
         place = self._channel(click.channel)
         message = world.messages.find(place.id, click.ts, even_deleted=click.stale)
-        hidden = message is not None and message.ephemeral_for not in (None, person.id)
+        hidden = message is not None and (message.hidden or message.ephemeral_for not in (None, person.id))
         if message is None or hidden or not world.cast.can_see(person.id, place):
             raise ImpossibleActionError(f"{person.id} sees no message {click.ts!r} in {place.id}", status=404)
         found = self._find_in_message(message, click)
@@ -203,7 +206,7 @@ class People:
             trigger_id=world.tickets.new_trigger(person.id),
         )
         delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
-        return delivery.shown()
+        return _seen(delivery, WARNING_TRIANGLE)
 
     @staticmethod
     def _find_in_message(message: Message, click: Click) -> elements.Found:
@@ -240,7 +243,7 @@ class People:
             trigger_id=world.tickets.new_trigger(person.id, view.id),
         )
         delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
-        return delivery.shown()
+        return _seen(delivery, WARNING_TRIANGLE)
 
     def _after_submission(self, view: View, ack: dict[str, Any]) -> None:
         views = self._world.views
@@ -314,3 +317,8 @@ class People:
             raise ImpossibleActionError(f"{channel.id} is archived: nobody can type there")
         if person.id not in channel.members:
             raise ImpossibleActionError(f"{person.id} is not in {channel.id} and cannot type there")
+
+
+def _seen(delivery: Delivery, trouble: str) -> Answer:
+    """The answer of the control API, with what the person sees of an interaction that failed."""
+    return delivery.shown() | ({} if delivery.outcome == "acked" else {"seen": trouble})

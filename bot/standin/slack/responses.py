@@ -106,7 +106,7 @@ def show_ack(world: World, channel: Channel, user: str, typed: str, ack: dict[st
     except SlackError as refused:
         tell(world, channel, user, f'{typed.split(maxsplit=1)[0]} failed with the error "{refused.error}"')
         return
-    in_channel = ack.get("response_type") == _IN_CHANNEL
+    in_channel, flags = ack.get("response_type") == _IN_CHANNEL, Args(ack)
     if in_channel:
         world.messages.add(Message(world.messages.new_ts(), channel.id, user, typed))
     world.messages.add(
@@ -118,6 +118,8 @@ def show_ack(world: World, channel: Channel, user: str, typed: str, ack: dict[st
             blocks=blocks,
             ephemeral_for=None if in_channel else user,
             from_bot=True,
+            unfurl_links=flags.flag("unfurl_links", default=True),
+            unfurl_media=flags.flag("unfurl_media", default=True),
         )
     )
 

@@ -10,13 +10,17 @@ from aiohttp import web
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
 from bot.standin.listener import Listener
+from bot.standin.slack.call_faults import RESPONSE_URL, UPLOAD, CallFaults
 from bot.standin.slack.cast import SCOPES, Cast
+from bot.standin.slack.crawler import Crawler
 from bot.standin.slack.errors import ImpossibleActionError, SlackError
+from bot.standin.slack.limits import Limits
 from bot.standin.slack.messages import MessageStore
+from bot.standin.slack.methods import METHODS
 from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.people import People
 from bot.standin.slack.responses import use_response_url
-from bot.standin.slack.sockets import Sockets
+from bot.standin.slack.sockets import SOCKET_FAULTS, Sockets
 from bot.standin.slack.tickets import Tickets
 from bot.standin.slack.web import WebApi
 from bot.standin.slack.world import File, Secrets, World
@@ -27,11 +31,18 @@ _LARGEST_BODY = 64 * 1024 * 1024
 class SlackStandIn:
     """A workspace whose state lives below ``state/slack``.
 
-    Tokens, messages and the port survive a restart, so that a running bot reconnects to it.
+    Tokens, messages and the port survive a restart, so that a running bot reconnects to it. With ``seed``
+    envelopes choose between several sockets in a repeatable way.
     """
 
     def __init__(
-        self, *, state: Path, clock: StandInClock, faults: Faults, scopes: Sequence[str] = SCOPES
+        self,
+        *,
+        state: Path,
+        clock: StandInClock,
+        faults: Faults,
+        scopes: Sequence[str] = SCOPES,
+        seed: int | None = None,
     ) -> None:
         folder = state / "slack"
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,10 +54,14 @@ class SlackStandIn:
             messages=MessageStore(clock, folder / "messages.jsonl"),
             views=ViewStore(clock),
             tickets=Tickets(clock),
-            sockets=Sockets(),
+            sockets=Sockets(clock, faults, seed=seed),
+            limits=Limits(faults),
+            crawler=Crawler(clock),
             scopes=tuple(scopes),
         )
+        self.world.messages.watch = self.world.crawler.look_at
         self.people = People(self.world)
+        self._call_faults = CallFaults(faults)
         self._listener = Listener(self._application(), kept_port=folder / "port")
 
     @property
@@ -67,20 +82,55 @@ class SlackStandIn:
     async def stop(self) -> None:
         """Close the sockets and the server."""
         await self.world.sockets.close()
+        await self.world.crawler.close()
         await self._listener.stop()
         self.world.messages.close()
 
     async def apply_disconnects(self) -> None:
-        """Carry out armed ``disconnect`` faults now; without a socket they wait for the next one."""
-        while fault := self.world.faults.take("slack", "disconnect"):
-            await self.world.sockets.disconnect(str(fault.options.get("reason", "refresh_requested")))
+        """Carry out the armed faults of sockets now; without a socket they wait for the next one.
 
-    def messages(self, channel: str, thread: str | None = None) -> list[dict[str, Any]]:
-        """The messages of a channel or thread as they stand, oldest first, replies included."""
+        Those armed with ``after`` set to ``envelope`` hit a socket between an envelope and its ack.
+        """
+        for kind in SOCKET_FAULTS:
+            while fault := self.world.faults.take("slack", kind, after=""):
+                await self.world.sockets.meet(fault)
+
+    @staticmethod
+    def check_method(method: str) -> None:
+        """Refuse a fault for a call that there is not, which would never fire.
+
+        Raises:
+            ImpossibleActionError: With what can be named.
+        """
+        known = (*METHODS, RESPONSE_URL, UPLOAD)
+        if method not in known:
+            raise ImpossibleActionError(f"method must be one of {', '.join(sorted(known))}")
+
+    def recover(self) -> None:
+        """What disarming all faults does to those that have left a mark."""
+        self.world.sockets.recover()
+
+    def messages(
+        self, channel: str, thread: str | None = None, *, even_hidden: bool = False
+    ) -> list[dict[str, Any]]:
+        """The messages of a channel or thread as they stand, oldest first, replies included.
+
+        Those that Slack hides are left out like in the client, unless asked for.
+        """
         if channel not in self.world.cast.channels:
             known = ", ".join(self.world.cast.channels)
             raise ImpossibleActionError(f"there is no channel {channel!r}; there are {known}", status=404)
-        return [message.shown() for message in self.world.messages.in_channel(channel, thread)]
+        found = self.world.messages.in_channel(channel, thread, even_hidden=even_hidden)
+        return [message.shown() for message in found]
+
+    def health(self) -> dict[str, Any]:
+        """Open sockets, hidden messages, and how often each method was throttled."""
+        world = self.world
+        return {
+            "sockets": world.sockets.connected,
+            "hidden": world.messages.hidden(),
+            "throttled": dict(world.limits.throttled),
+        }
 
     def views(self, user: str) -> list[dict[str, Any]]:
         """A person's open modals, the top one last."""
@@ -130,13 +180,15 @@ class SlackStandIn:
             body = json.loads(text)
         except ValueError:
             body = None
-        self.world.record("response_url", body if body is not None else text)
+        self.world.record(RESPONSE_URL, body if body is not None else text)
         if not isinstance(body, dict):
             return web.Response(status=400, text="invalid_payload")
         try:
+            await self._call_faults.before(RESPONSE_URL, request)
             use_response_url(self.world, request.path, body)
         except SlackError as refused:
-            return web.Response(status=refused.status, text=refused.error)
+            return web.Response(status=refused.status, text=refused.error, headers=refused.headers)
+        await self._call_faults.after(RESPONSE_URL, request)
         return web.Response(text="ok")
 
     async def _take_upload(self, request: web.Request) -> web.Response:
@@ -148,7 +200,12 @@ class SlackStandIn:
         )
         if file is None:
             return web.Response(status=404, text="file_not_found")
+        try:
+            await self._call_faults.before(UPLOAD, request)
+        except SlackError as refused:
+            return web.Response(status=refused.status, text=refused.error, headers=refused.headers)
         file.content = content
+        await self._call_faults.after(UPLOAD, request)
         return web.Response(text=f"OK - {len(content)}")
 
 

@@ -1,18 +1,18 @@
 """The Web API over HTTP: tokens, scopes, faults, and the transcript of every call."""
 
-import asyncio
 import hmac
 from typing import Any
 
 from aiohttp import web
 
+from bot.standin.slack.access import visible_channel
 from bot.standin.slack.args import Args, read_args
+from bot.standin.slack.call_faults import CallFaults
 from bot.standin.slack.cast import APP_SCOPES
 from bot.standin.slack.errors import SlackError
+from bot.standin.slack.limits import POST
 from bot.standin.slack.methods import METHODS, Method
 from bot.standin.slack.world import World
-
-SLOW_S = 4.0
 
 
 class WebApi:
@@ -20,6 +20,7 @@ class WebApi:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._faults = CallFaults(world.faults)
 
     async def handle(self, request: web.Request) -> web.Response:
         """One call. Like Slack it answers 200 with ``ok: false`` unless it is throttled or broken."""
@@ -27,16 +28,17 @@ class WebApi:
         headers: dict[str, str] = {}
         try:
             args = await self._recorded_args(name, request)
-            await self._meet_faults(name)
+            await self._faults.before(name, request)
             method = _method(name)
             headers = self._admit(method, request)
+            hidden = self._world.limits.admit(name, self._place(args) if name == POST else "")
             answer = method.call(self._world, args)
         except SlackError as refused:
             body = self._with_provided(refused)
             return web.json_response(body, status=refused.status, headers={**headers, **refused.headers})
-        if name == "chat.postMessage" and self._world.faults.take("slack", "drop-after-write"):
-            # The message stands, but its sender never learns of it.
-            _cut_off(request)
+        if hidden:
+            self._world.messages.hide(str(answer["channel"]), str(answer["ts"]))
+        await self._faults.after(name, request)
         return web.json_response(answer, headers=headers)
 
     async def _recorded_args(self, name: str, request: web.Request) -> Args:
@@ -48,16 +50,12 @@ class WebApi:
         self._world.record(name, args.values)
         return args
 
-    async def _meet_faults(self, name: str) -> None:
-        """The armed faults; per-method tiers and the one-a-second rule per channel belong here too."""
-        faults = self._world.faults
-        if slow := faults.take("slack", "slow-api", method=name):
-            await asyncio.sleep(slow.number("delay_s", SLOW_S))
-        if limited := faults.take("slack", "rate-limited", method=name):
-            wait_s = max(1, round(limited.number("retry_after", 1)))
-            raise SlackError("ratelimited", status=429, headers={"Retry-After": str(wait_s)})
-        if faults.take("slack", "server-error", method=name):
-            raise SlackError("internal_error", status=500)
+    def _place(self, args: Args) -> str:
+        """The conversation that a post goes to, however it is named."""
+        try:
+            return visible_channel(self._world, args.text("channel"), allow_user=True, allow_name=True).id
+        except SlackError:
+            return ""
 
     def _admit(self, method: Method, request: web.Request) -> dict[str, str]:
         """Check token and scope, and give the scope headers of the answer."""
@@ -90,8 +88,3 @@ def _method(name: str) -> Method:
     if method is None:
         raise SlackError("unknown_method", extra={"req_method": name})
     return method
-
-
-def _cut_off(request: web.Request) -> None:
-    if request.transport is not None:
-        request.transport.abort()

@@ -9,6 +9,8 @@ from typing import Any, Self
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
 from bot.standin.slack.cast import Cast
+from bot.standin.slack.crawler import Crawler
+from bot.standin.slack.limits import Limits
 from bot.standin.slack.messages import MessageStore
 from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.sockets import Sockets
@@ -64,6 +66,8 @@ class World:
     views: ViewStore
     tickets: Tickets
     sockets: Sockets
+    limits: Limits
+    crawler: Crawler
     scopes: tuple[str, ...]
     """What the bot token may do."""
     files: dict[str, File] = field(default_factory=dict)
