@@ -8,6 +8,11 @@ TAP_BUSY = (
     "component: Could not create devices CreateVirtioNet(OpenTap(TapOpen(ConfigureTap(Os { code: 16, "
     'kind: ResourceBusy, message: "Device or resource busy" })))), status: launched'
 )
+ALREADY_CREATED = "Resume vm failed:VM is already created, status: launched"
+NO_ROOM = "resume rejected by paused_resource_release_ratio policy: need {need}MB > quota {quota}MB"
+STILL_PAUSING = "cannot resume: pause rpc timed out and cubelet is not PAUSED"
+# What a 500 says when CubeMaster cannot be reached is not known; these are our words.
+MASTER_DOWN = "error sending request: connection to CubeMaster refused (127.0.0.1:8089)"
 
 
 class CubeError(Exception):
@@ -27,6 +32,14 @@ class UnparsedError(Exception):
         super().__init__(text)
         self.status = status
         self.text = text
+
+
+class PageError(Exception):
+    """nginx in front of CubeAPI answers with its own page of this status, 502 or 504."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(str(status))
+        self.status = status
 
 
 class EmptyAnswerError(Exception):
