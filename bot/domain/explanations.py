@@ -85,6 +85,10 @@ _NODE: dict[str, tuple[str, str]] = {
         "The node does not answer over SSH.",
         "Try again in a minute; if it stays, an administrator should run `hermes-bot check`.",
     ),
+    "node-login-refused": (
+        "The node answers, but it refuses the bot's SSH key.",
+        "An administrator puts the bot's public key back for the node's `user`, and runs `hermes-bot check`.",
+    ),
     "host-key-changed": (
         "The node shows another host key than the one we know.",
         "Please do not try again: an administrator finds out why, and puts the right key into `known_hosts`.",
@@ -103,7 +107,7 @@ _NODE: dict[str, tuple[str, str]] = {
     ),
     "not-writable": (
         "The home or workspace cannot be written on the node.",
-        "An administrator has to fix its owner or mode; the path is below.",
+        "An administrator has to fix its owner or mode, or a disk that has become read-only; see below.",
     ),
     "disk-low": (
         "The node has less free disk than this installation asks for.",

@@ -82,7 +82,7 @@ class Command(asyncssh.SSHServerSession[bytes]):
         delay_s = slow.number("delay_s", 2.0) if slow else 0.0
         argv = [*self._spoiled_view(), *_LOGIN_SHELL, command]
         loop = asyncio.get_running_loop()
-        self._run = loop.create_task(self._carry_out(argv, delay_s, dropped=dropped))
+        self._run = loop.create_task(self._carry_out(argv, delay_s, dropped=dropped or cut is not None))
         if cut is not None:
             loop.call_later(delay_s + cut.number("delay_s", 0.05), self._drop)
         return True

@@ -418,7 +418,7 @@ async def test_rsync_that_is_not_installed_is_not_found_until_disarmed(
 
     assert b"rsync: not found" in direct.stderr
     assert direct.stdout.strip().endswith(b"/mount")
-    assert refused.returncode == 127
+    assert refused.returncode in {12, 127}  # 12 when it notices that the talk broke off before it learns why
     assert "rsync: not found" in refused.stderr
     assert done.returncode == 0, done.stderr
 
