@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 from bot.domain.cube_errors import FaultClass
-from bot.domain.cube_text import one_line
 from bot.domain.errors import CubeError, GuestError
 from bot.domain.explanations import is_unknown_outcome
 from bot.domain.sandbox import SandboxState, SandboxView
@@ -65,15 +64,16 @@ async def _wake(sandbox_id: str, refused: CubeError, deps: Deps) -> None:
     try:
         now = await wake(sandbox_id, deps)
     except CubeError as error:
-        raise _both(refused, f"waking it first failed too: {error}") from error
+        words = ", in the same words" if str(error) == str(refused) else f": {error}"
+        raise _both(refused, f"waking it first failed too{words}") from error
     if now is not None and now.state is not SandboxState.RUNNING:
         raise _both(refused, f"it was woken first, and is still {now.state.value}")
 
 
 def _both(refused: CubeError, more: str) -> CubeError:
-    """The refusal, and what was tried about it."""
+    """The refusal, and what was tried about it: Cube's words for both, whole, as their ends tell the most."""
     fault = refused.fault
-    return CubeError(replace(fault, message=one_line(f"{fault.message[:200]} ({more})")))
+    return CubeError(replace(fault, message=f"{fault.message} ({more})"))
 
 
 async def _close_studio(view: SandboxView, deps: Deps) -> bool | None:
