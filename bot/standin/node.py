@@ -146,6 +146,8 @@ class NodeServer:
             self.drop_connections()
             return False
         self._connections.add(connection)
+        # This connection shows its key already; one that was counted is over for the next.
+        self.take("host-key-changed")
         return True
 
     def _lost(self, connection: asyncssh.SSHServerConnection) -> None:

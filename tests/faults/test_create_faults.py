@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from e2e.installed import ADMIN, APPROVER, OPERATOR, OPERATOR2, Installed
-from faults.claims import calls, claims_in, failed_create, paused
+from e2e.installed import ADMIN, APPROVER, OPERATOR, OPERATOR2, Installed, Thread
+from faults.claims import Claims, calls, claims_in, failed_create, paused
 
 from bot.demo.reading import thread_text
 
@@ -184,3 +184,29 @@ async def test_a_crash_while_cube_is_down_is_told_as_far_as_it_is_known(site: In
     assert "No sandbox was made" not in told
     assert "Home twice-hit and workspace twice-hit are safe on the node." in told
     assert await site.sandboxes("twice-hit") == [sandbox]
+
+
+MIDWAY = {
+    "nothing-listens": "Nothing listens on that port in the sandbox.",
+    "data-plane-dead": "Cube's proxy cannot reach the sandbox.",
+    "proxy-unavailable": "Cube does not answer.",
+}
+
+
+async def test_a_data_plane_that_fails_midway_keeps_the_sandbox_for_continue(site: Installed) -> None:
+    async def fails(kind: str) -> tuple[Thread, Claims]:
+        thread = await site.type(OPERATOR, f"create home={kind}")
+        row = await site.recorded(home=kind, code="step-6")
+        await site.fault("cube", kind, sandbox=row["sandbox"], delay_s=0.05)
+        return thread, await failed_create(site, thread)
+
+    ended = [await fails(kind) for kind in MIDWAY]
+    threads, claims = zip(*ended, strict=True)
+    before = await calls(site)
+    await threads[0].press("hermes.create.continue")
+    await threads[0].ended(":white_check_mark:")
+
+    assert [claim.what for claim in claims] == [*MIDWAY.values()]
+    assert all("was kept" in claim.safe for claim in claims)
+    assert (await calls(site) - before)["cube create"] == 0
+    assert len(await site.sandboxes()) == len(MIDWAY)

@@ -23,9 +23,14 @@ _REDIS = "MasterInternalError: redis: connection pool timeout"
 Raise = Callable[[Fault], Exception]
 
 
-def operation_of(request: web.Request) -> str:
+def _operation(request: web.Request) -> str:
     """The name of the call, for faults that are meant for one: the route's name."""
     return request.match_info.route.name or request.path
+
+
+def _concerns(request: web.Request) -> dict[str, object]:
+    """What a fault may be narrowed to."""
+    return {"operation": _operation(request), "sandbox": request.match_info.get("id")}
 
 
 def on_the_wire(faults: Faults) -> Middleware:
@@ -33,17 +38,17 @@ def on_the_wire(faults: Faults) -> Middleware:
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        operation = operation_of(request)
-        faults.count("cube", operation)
-        if faults.take("cube", "api-down", operation=operation):
+        match = _concerns(request)
+        faults.count("cube", _operation(request))
+        if faults.take("cube", "api-down", **match):
             body = {"code": 503, "message": "service unavailable"}
             return web.json_response(body, status=503)
         answer = await handler(request)
-        slow = faults.take("cube", "slow-api", operation=operation)
+        slow = faults.take("cube", "slow-api", **match)
         if slow is not None:
             await asyncio.sleep(slow.number("delay_s", 2.0))
         changed = request.method in _CHANGES and answer.status < _OFF_HANDS
-        if changed and faults.take("cube", "drop-after-write", operation=operation):
+        if changed and faults.take("cube", "drop-after-write", **match):
             if request.transport is not None:
                 request.transport.abort()
             return web.Response(status=500)
@@ -57,17 +62,17 @@ def behind_the_door(faults: Faults) -> Middleware:
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        operation, change = operation_of(request), request.method in _CHANGES
-        _refuse(faults, operation, request.method)
+        match, change = _concerns(request), request.method in _CHANGES
+        _refuse(faults, request, match)
         for kind, made in _LOST.items():
-            fault = faults.peek("cube", kind, operation=operation)
+            fault = faults.peek("cube", kind, **match)
             if fault and (change or kind == "front-page") and not _done(fault, change=change):
-                faults.take("cube", kind, operation=operation)
+                faults.take("cube", kind, **match)
                 raise made(fault)
         answer = await handler(request)
         for kind, made in _LOST.items():
             if change and answer.status < _OFF_HANDS:
-                fault = faults.take("cube", kind, operation=operation)
+                fault = faults.take("cube", kind, **match)
                 if fault:
                     raise made(fault)
         return answer
@@ -100,14 +105,15 @@ _REFUSALS: dict[str, Raise] = {
 }
 
 
-def _refuse(faults: Faults, operation: str, method: str) -> None:
+def _refuse(faults: Faults, request: web.Request, match: dict[str, object]) -> None:
     """Raise the first armed refusal that concerns this call."""
+    operation, method = _operation(request), request.method
     for kind, made in _REFUSALS.items():
         concerned = {
             "list-fails": operation in _LISTS,
             "unparsed-body": method in {"POST", "PUT"},
             "node-connection-failed": method in _CHANGES,
         }.get(kind, operation != "health")
-        fault = faults.take("cube", kind, operation=operation) if concerned else None
+        fault = faults.take("cube", kind, **match) if concerned else None
         if fault is not None:
             raise made(fault)
