@@ -88,6 +88,8 @@ _SOURCES: Mapping[str, Mapping[str, str]] = {
         "resume-then-paused": "1683",
         "stuck-pausing": "402 403 1661",
         "running-but-dark": "930 1785",
+        "vm-exited": "221 1785 1814",
+        "node-gone": "790 931",
         "nothing-listens": "170",
         "proxy-unavailable": "CubeProxy, `utils.lua`",
     },

@@ -94,7 +94,7 @@ class NodeServer:
         """Take on the conditions that are armed, and give up the others."""
         changed, self._conditions = self._conditions ^ wanted, wanted
         if "read-only-root" in changed:
-            remount(self._space.enter_argv(), read_only="read-only-root" in wanted)
+            remount(self._space.enter_argv(), self._space.shared, read_only="read-only-root" in wanted)
         if "host-key-changed" in changed and self._listener and self._own_key:
             strange = "host-key-changed" in wanted
             shown = asyncssh.generate_private_key(_KEY_TYPE) if strange else self._own_key

@@ -1,7 +1,9 @@
 """A node's file systems gone wrong, as real mounts: a full disk, a missing program, a read-only root."""
 
+import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 # A full disk, for one command only: its own mount namespace, where /data/shared is an overlay whose
 # upper layer is a tiny tmpfs with neither a block nor an inode left. What was there can be read, statfs
@@ -51,15 +53,27 @@ exec "$@"
 )
 
 
-def remount(enter: Sequence[str], *, read_only: bool) -> None:
+_KEPT = {
+    os.ST_NOSUID: "nosuid",
+    os.ST_NODEV: "nodev",
+    os.ST_NOEXEC: "noexec",
+    os.ST_NOATIME: "noatime",
+    os.ST_RELATIME: "relatime",
+}
+"""Flags that root of a user namespace may not take from a mount, so that they are asked for again."""
+
+
+def remount(enter: Sequence[str], shared: Path, *, read_only: bool) -> None:
     """Make ``/data/shared`` read-only in the namespace that ``enter`` leads to, or writable again.
 
-    What is bound from it afterwards, such as the home of a new sandbox, inherits that; what was bound before
-    does not, unlike when a kernel remounts a whole file system after an error. Blocks for a few milliseconds.
+    It is a bind of ``shared``, whose other flags it keeps. What is bound from it afterwards, such as the home
+    of a new sandbox, inherits that; what was bound before does not, unlike when a kernel remounts a whole
+    file system after an error. Blocks for a few milliseconds.
 
     Raises:
         CalledProcessError: The kernel refuses.
     """
-    mode = "ro" if read_only else "rw"
-    argv = [*enter, "mount", "-o", f"remount,bind,{mode}", "/data/shared"]
+    has = os.statvfs(shared).f_flag
+    flags = ["ro" if read_only else "rw", *(name for flag, name in _KEPT.items() if has & flag)]
+    argv = [*enter, "mount", "-o", ",".join(["remount", "bind", *flags]), "/data/shared"]
     subprocess.run(argv, check=True, capture_output=True, timeout=10)

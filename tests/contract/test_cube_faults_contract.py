@@ -95,6 +95,11 @@ CASES = [
          delay_s=0.05),
     case("running-but-dark", "run", Kind.GUEST_UNREACHABLE, "retry-then-report-route", "504", retryable=True,
          delay_s=0.05),
+    case("vm-exited", "run", Kind.GUEST_UNREACHABLE, "retry-then-report-route", "504", retryable=True),
+    case("node-gone", "run", Kind.GUEST_UNREACHABLE, "retry-then-report-route", "504", retryable=True,
+         delay_s=0.05),
+    case("node-gone", "kill", Kind.NODE_UNREACHABLE, "check-node", "130596: ConnHostFailed", retryable=True),
+    case("node-gone", "create", Kind.UNAVAILABLE, DOWN, "130598", retryable=True, made=False),
     case("nothing-listens", "run", Kind.NOT_LISTENING, "list-listeners", "502 Bad Gateway", retryable=True),
     case("proxy-unavailable", "run", Kind.UNAVAILABLE, DOWN, "service unavailable", retryable=True),
 ]  # fmt: skip

@@ -215,6 +215,45 @@ async def test_a_list_drops_the_sandboxes_of_one_node(tmp_path: Path) -> None:
         assert await rig.state_of(on["node-2"]) == "running"
 
 
+async def test_a_vm_that_has_exited_is_called_running_until_it_is_deleted(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        ill, well = (await rig.create())["sandboxID"], (await rig.create())["sandboxID"]
+        arm(rig, "vm-exited", sandbox=ill)
+        statuses = [(await rig.ask(one, "/health")).status_code for one in (ill, well)]
+        connected = await api.post(f"/sandboxes/{ill}/connect", json={})
+        state = await rig.state_of(ill)
+        deleted = await api.delete(f"/sandboxes/{ill}")
+        after = await rig.state_of(ill)
+
+    assert (statuses, connected.status_code, state) == ([504, 204], 200, "running")
+    assert (deleted.status_code, after) == (204, "gone")
+
+
+async def test_a_node_that_is_gone_takes_its_sandboxes_out_of_reach_and_comes_back(tmp_path: Path) -> None:
+    waking = {"onTimeout": "pause", "autoResume": True}
+    async with running(tmp_path, nodes=("node-1", "node-2")) as rig, rig.api() as api:
+        lost = (await rig.create(distributionScope=["node-2"], lifecycle=waking))["sandboxID"]
+        await api.post(f"/sandboxes/{lost}/pause")
+        arm(rig, "node-gone", node="node-2", delay_s=0)
+        listed = (await api.get("/sandboxes")).json()
+        state = await rig.state_of(lost)
+        data_plane = told(await rig.ask(lost, "/health"))
+        refused = told(await api.post(f"/sandboxes/{lost}/connect", json={}))
+        elsewhere = (await rig.create())["clientID"]
+        on_it = await api.post(
+            "/sandboxes", json={"templateID": "hermes-studio", "distributionScope": ["node-2"]}
+        )
+        rig.faults.clear()
+        back = await rig.ask(lost, "/health")
+
+    assert (listed, state) == ([], "paused")
+    assert data_plane == (503, "5", "service unavailable")
+    assert refused == (500, None, f"CubeMaster returned error code 130596: {errors.NO_ROUTE}")
+    assert elsewhere
+    assert "error code 130598" in told(on_it)[2]
+    assert back.status_code == 204
+
+
 def test_conditions_hold_and_the_others_count_down() -> None:
     faults = Faults()
     seen: list[int] = []

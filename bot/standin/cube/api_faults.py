@@ -17,7 +17,6 @@ _UNPARSED = (
     'Failed to deserialize the JSON body into the target type: timeout: invalid type: string "2h", '
     "expected i64 at line 1 column 58"
 )
-_NO_ROUTE = "ConnHostFailed: dial tcp 10.0.0.1:9966: connect: no route to host"
 _REDIS = "MasterInternalError: redis: connection pool timeout"
 
 Raise = Callable[[Fault], Exception]
@@ -99,7 +98,7 @@ _REFUSALS: dict[str, Raise] = {
     ),
     "master-rate-limited": lambda _: errors.master(500, 130592, "rate limited"),
     "unparsed-body": lambda _: UnparsedError(422, _UNPARSED),
-    "node-connection-failed": lambda _: errors.master(500, 130596, _NO_ROUTE),
+    "node-connection-failed": lambda _: errors.master(500, 130596, errors.NO_ROUTE),
     "list-fails": lambda _: errors.master(500, 130593, _REDIS),
     "master-down": lambda _: CubeError(500, errors.MASTER_DOWN),
 }

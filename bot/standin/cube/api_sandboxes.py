@@ -86,6 +86,7 @@ class SandboxCalls:
         if dropping is not None:
             node = dropping.options.get("node")
             records = [record for record in records if node not in (None, record.node_id)]
+        records = [record for record in records if not self._lifecycle.ills.is_cut_off(record)]
         return views.matching(records, request.query, self._lost)
 
     def _lost(self, record: Record) -> bool:
@@ -139,7 +140,7 @@ class SandboxCalls:
             raise CubeError(400, "invalid timeout: must be -1 or a positive number of seconds")
         async with self._lifecycle.lock(record, "connect", code=130409):
             was_paused = record.state == "paused"
-            if was_paused or self._lifecycle.is_stuck_pausing(record):
+            if was_paused or self._lifecycle.ills.is_stuck_pausing(record):
                 await self._lifecycle.resume(record, "connect")
             if honoured and timeout is not None:
                 record.extend(self._machinery.clock.time(), timeout)

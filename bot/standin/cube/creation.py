@@ -183,7 +183,13 @@ class Creation:
     def _node(self, scope: list[Any] | None) -> NodeSpace:
         """The least loaded node of a scope, which names nodes by id or host IP."""
         names = {name for name in scope or () if isinstance(name, str) and name}
-        allowed = [node for node in self._nodes.values() if not scope or {node.node_id, node.host_ip} & names]
+        faults = self._machinery.faults
+        allowed = [
+            node
+            for node in self._nodes.values()
+            if (not scope or {node.node_id, node.host_ip} & names)
+            and not faults.peek("cube", "node-gone", node=node.node_id)
+        ]
         if not allowed:
             raise errors.master(500, 130598, f"select nodes failed: no node in distribution scope {scope}")
         load = dict.fromkeys(self._nodes, 0)

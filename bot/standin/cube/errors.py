@@ -10,6 +10,7 @@ TAP_BUSY = (
 )
 ALREADY_CREATED = "Resume vm failed:VM is already created, status: launched"
 NO_ROOM = "resume rejected by paused_resource_release_ratio policy: need {need}MB > quota {quota}MB"
+NO_ROUTE = "ConnHostFailed: dial tcp 10.0.0.1:9966: connect: no route to host"
 STILL_PAUSING = "cannot resume: pause rpc timed out and cubelet is not PAUSED"
 # What a 500 says when CubeMaster cannot be reached is not known; these are our words.
 MASTER_DOWN = "error sending request: connection to CubeMaster refused (127.0.0.1:8089)"

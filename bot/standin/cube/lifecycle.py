@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from bot.standin.clock import StandInClock
 from bot.standin.cube import errors
+from bot.standin.cube.afflictions import Afflictions
 from bot.standin.cube.errors import CubeError, EmptyAnswerError
 from bot.standin.cube.freezer import CgroupFreezer, SignalFreezer
 from bot.standin.cube.platform import Platform
@@ -22,9 +23,6 @@ log = logging.getLogger(__name__)
 _GONE_SECONDS = 60.0
 _ROUTE_SECONDS = 30.0
 """CubeAPI gives up on a route after this long, and the work goes on behind it."""
-STUCK_PAUSING, TAP_HELD, DARK = "stuck-pausing", "tap-held", "dark"
-"""What faults leave on a sandbox."""
-_RESUME_FAULTS = {"resume-tap-busy": errors.TAP_BUSY, "resume-already-created": errors.ALREADY_CREATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +59,16 @@ class Lifecycle:
         self._break_connections = break_connections
         self._gone: dict[str, float] = {}
         self.runtimes: dict[str, Runtime] = {}
-        self._faults.watch(self.match_faults)
+        self._deaths: set[asyncio.Task[None]] = set()
+        self.ills = Afflictions(machinery.faults, machinery.store, self.runtimes, break_connections)
 
-    def close(self) -> None:
-        """Look at the faults no more."""
-        self._faults.unwatch(self.match_faults)
+    async def close(self) -> None:
+        """Look at the faults no more; VMs that are ending have ended then."""
+        await self.ills.close()
 
-    def match_faults(self) -> None:
-        """Darken what runs when that is asked for, and let what was stuck go on once it is repaired."""
-        for record in self._store:
-            name = record.sandbox_id
-            if record.state == "pausing" and record.was_paused and not self.is_stuck_pausing(record):
-                record.state = "paused"
-                self._store.save(record)
-            dark = self._faults.peek("cube", "running-but-dark", sandbox=name, node=record.node_id)
-            if dark and not dark.met and record.state == "running":
-                self._faults.mark(DARK, name)
-                self._break_connections(name)
-        for fault in self._faults.armed("cube", "running-but-dark"):
-            fault.met = True  # what is made later is not concerned
-
-    def is_stuck_pausing(self, record: Record) -> bool:
-        """Whether its pause will never end."""
-        return record.state == "pausing" and self._faults.marked(STUCK_PAUSING, record.sandbox_id)
-
-    def is_dark(self, record: Record) -> bool:
-        """Whether it runs and cannot be reached."""
-        return self._faults.marked(DARK, record.sandbox_id)
-
-    def is_tap_held(self, record: Record) -> bool:
-        """Whether its network device is taken, so that it cannot be resumed."""
-        return self._faults.marked(TAP_HELD, record.sandbox_id)
+    def _require_node(self, record: Record) -> None:
+        if self.ills.is_cut_off(record):
+            raise errors.master(500, 130596, errors.NO_ROUTE)
 
     def require(self, sandbox_id: str) -> Record:
         """The record. Raises the 404 of every sandbox call."""
@@ -102,8 +79,9 @@ class Lifecycle:
 
     def lock(self, record: Record, operation: str, *, code: int = 0) -> asyncio.Lock:
         """The free lifecycle lock. Raises 409 when an operation is on its way."""
+        self._require_node(record)
         lock = self._store.lock(record.sandbox_id)
-        if lock.locked() or self._locked_by_fault(record, operation):
+        if lock.locked() or self.ills.locked(record, operation):
             raise errors.master(409, code, errors.LOCKED) if code else CubeError(409, errors.LOCKED)
         return lock
 
@@ -115,7 +93,7 @@ class Lifecycle:
     async def pause(self, record: Record) -> None:
         """Pause on request."""
         async with self.lock(record, "pause"):
-            if record.state == "paused" or self.is_stuck_pausing(record):
+            if record.state == "paused" or self.ills.is_stuck_pausing(record):
                 raise self._already_paused(record)
             stuck = self._faults.peek("cube", "stuck-pausing", sandbox=record.sandbox_id)
             await self._pause(record, by="api")
@@ -130,10 +108,6 @@ class Lifecycle:
         )
         if fault is not None:
             await self._pause(record, by="idle")
-
-    def _locked_by_fault(self, record: Record, operation: str) -> bool:
-        found = self._faults.take("cube", "lifecycle-locked", sandbox=record.sandbox_id, operation=operation)
-        return found is not None
 
     def _already_paused(self, record: Record) -> CubeError:
         if self._platform.delete_paused == "direct":
@@ -158,7 +132,7 @@ class Lifecycle:
             record.state = "paused"
         else:
             # The VM rests; only the state that is told never gets there.
-            self._faults.mark(STUCK_PAUSING, record.sandbox_id)
+            self.ills.get_stuck_pausing(record)
         record.was_paused = True
         record.paused_by = "idle" if by == "idle" else "api"
         if self._platform.pause_ends_connections:
@@ -181,12 +155,12 @@ class Lifecycle:
 
     def _meet_resume_faults(self, record: Record, operation: str) -> None:
         match = {"sandbox": record.sandbox_id, "operation": operation}
-        if self.is_stuck_pausing(record):
+        if self.ills.is_stuck_pausing(record):
             raise self._not_paused_yet()
         if self._faults.take("cube", "resume-no-room", **match):
             words = errors.NO_ROOM.format(need=record.memory_mb, quota=record.memory_mb // 2)
             raise CubeError(409, words)
-        words = self._tap_words(record, **match)
+        words = self.ills.tap_words(record, **match)
         if words:
             raise errors.master(500, 130589, words)
 
@@ -194,14 +168,6 @@ class Lifecycle:
         if self._platform.delete_paused == "direct":
             return errors.bad_parameters(self._platform, errors.STILL_PAUSING)
         return errors.master(500, 130490, errors.LOCKED)
-
-    def _tap_words(self, record: Record, **match: object) -> str:
-        """Why it cannot be resumed, now and until the fault is cleared; empty when it can."""
-        for kind, words in _RESUME_FAULTS.items():
-            if self._faults.take("cube", kind, **match):
-                self._faults.mark(TAP_HELD, record.sandbox_id)
-                return words
-        return errors.TAP_BUSY if self.is_tap_held(record) else ""
 
     async def _bring_back(self, record: Record) -> None:
         runtime = self.runtimes.get(record.sandbox_id)
@@ -218,7 +184,7 @@ class Lifecycle:
         async with self._store.lock(record.sandbox_id):
             if record.state == "running":
                 return True
-            if record.state != "paused" or not record.auto_resume:
+            if record.state != "paused" or not record.auto_resume or self.ills.is_cut_off(record):
                 return False
             try:
                 await self.resume(record, "auto-resume")
@@ -229,13 +195,14 @@ class Lifecycle:
 
     async def delete(self, record: Record) -> None:
         """End a sandbox on request."""
+        self._require_node(record)
         lock = self._store.lock(record.sandbox_id)
-        if lock.locked() or self._locked_by_fault(record, "kill"):
+        if lock.locked() or self.ills.locked(record, "kill"):
             raise errors.master(503, 130490, errors.LOCKED, retry_after=2)
         async with lock:
             if record.state == "paused":
                 self._refuse_deletion_of_paused(record)
-            if self.is_stuck_pausing(record):
+            if self.ills.is_stuck_pausing(record):
                 raise self._not_normal()
             await self._end(record)
 
@@ -248,7 +215,7 @@ class Lifecycle:
         if self._platform.delete_paused == "refuse":
             raise errors.master(500, 130593, "sandbox not in normal state")
         if self._platform.delete_paused == "resume-first":
-            words = self._tap_words(record, sandbox=record.sandbox_id, operation="kill")
+            words = self.ills.tap_words(record, sandbox=record.sandbox_id, operation="kill")
             if words:
                 raise errors.master(503, 130589, words, retry_after=5)
 

@@ -138,7 +138,7 @@ class Proxy:
         if record.state == "pausing":
             raise AnswerError(proxy_answers.said(503, retry_after=2))
         if record.state == "paused":
-            if self._lifecycle().is_tap_held(record):
+            if self._lifecycle().ills.is_tap_held(record):
                 raise AnswerError(proxy_answers.said(503, retry_after=5))
             if record.paused_by == "api" and not self._platform.proxy_knows_api_pauses:
                 await asyncio.sleep(_CONNECT_SECONDS)
@@ -164,8 +164,9 @@ class Proxy:
         if faults.take("cube", "proxy-unavailable", **match):
             raise AnswerError(proxy_answers.said(503))
         await self._gate(record)
-        unreachable = faults.take("cube", "data-plane-dead", **match)
-        if unreachable is None and self._lifecycle().is_dark(record):
+        unreachable = faults.peek("cube", "node-gone", node=record.node_id)
+        unreachable = unreachable or faults.take("cube", "data-plane-dead", **match)
+        if unreachable is None and self._lifecycle().ills.is_dark(record):
             unreachable = faults.peek("cube", "running-but-dark", sandbox=record.sandbox_id)
         if unreachable is not None:
             await asyncio.sleep(unreachable.number("delay_s", _CONNECT_SECONDS))

@@ -153,7 +153,7 @@ class CubeStandIn:
             await self._sweeper.stop()
             self._sweeper = None
         if self._lifecycle is not None:
-            self._lifecycle.close()
+            await self._lifecycle.close()
             runtimes = list(self._lifecycle.runtimes.values())
             self._lifecycle.runtimes.clear()
             for result in await asyncio.gather(
