@@ -141,8 +141,9 @@ class Faults:
         self._watchers.append(changed)
 
     def unwatch(self, changed: Callable[[], None]) -> None:
-        """Stop that."""
-        self._watchers.remove(changed)
+        """Stop that, if it was ever begun."""
+        if changed in self._watchers:
+            self._watchers.remove(changed)
 
     def count(self, target: str, name: str) -> None:
         """Note one call."""

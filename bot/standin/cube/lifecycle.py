@@ -59,7 +59,6 @@ class Lifecycle:
         self._break_connections = break_connections
         self._gone: dict[str, float] = {}
         self.runtimes: dict[str, Runtime] = {}
-        self._deaths: set[asyncio.Task[None]] = set()
         self.ills = Afflictions(machinery.faults, machinery.store, self.runtimes, break_connections)
 
     async def close(self) -> None:
