@@ -94,3 +94,25 @@ async def test_conditions_of_the_node_are_told_for_what_they_are_and_nobody_insi
         assert met["cube create"] == 0
     await thread.press("hermes.create.continue")
     assert "is ready" in await thread.ended(":white_check_mark:")
+
+
+async def test_check_names_a_read_only_root_and_a_missing_rsync(site: Installed) -> None:
+    await site.fault("node", "read-only-root")
+    await site.fault("node", "rsync-missing")
+
+    code, printed = await site.run("check")
+
+    assert code != 0
+    assert "/data/shared cannot be written to" in printed
+    assert "Install python3 and rsync there." in printed
+
+
+async def test_check_names_a_key_that_is_refused_and_a_cube_without_its_master(site: Installed) -> None:
+    await site.fault("node", "auth-refused")
+    await site.fault("cube", "master-down")
+
+    code, printed = await site.run("check")
+
+    assert code != 0
+    assert "it refuses the bot's SSH key" in printed
+    assert "Cube answered with an error of its own." in printed
