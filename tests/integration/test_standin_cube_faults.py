@@ -1,5 +1,6 @@
 """Faults of the Cube stand-in on each platform: exact answers, what they leave behind, and how that ends."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,79 @@ pytestmark = pytest.mark.sandbox
 
 TAP = f"CubeMaster returned error code 130589: {errors.TAP_BUSY}"
 LOCKED = "sandbox lifecycle operation in progress; retry later"
+
+
+SHEET = Path(__file__).parents[1] / "data/cube_errors.jsonl"
+CASES = {case["id"]: case for case in map(json.loads, SHEET.read_text(encoding="utf-8").splitlines())}
+SAME_AS_THE_SHEET = {
+    "0.5.1": {"ce-kill-not-normal": ("", "kill")},
+    "0.6": {"ce-kill-retry-5-tap": ("resume-tap-busy", "kill")},
+    "0.7.1": {
+        "ce-create-no-resource": ("create-no-capacity", "create"),
+        "ce-create-deadline": ("deadline-exceeded", "create"),
+        "ce-create-408-empty": ("empty-408", "create"),
+        "ce-create-504-html": ("front-page", "create"),
+        "ce-create-429": ("rate-limited", "create"),
+        "ce-create-422-plain": ("unparsed-body", "create"),
+        "ce-create-master-rate": ("master-rate-limited", "create"),
+        "ce-pause-lock": ("lifecycle-locked", "pause"),
+        "ce-pause-408": ("empty-408", "pause"),
+        "ce-resume-vm-created": ("resume-already-created", "resume"),
+        "ce-resume-lock": ("lifecycle-locked", "resume"),
+        "ce-connect-tap": ("resume-tap-busy", "connect"),
+        "ce-connect-deadline": ("deadline-exceeded", "connect"),
+        "ce-kill-retry-2": ("lifecycle-locked", "kill"),
+        "ce-kill-408": ("empty-408", "kill"),
+        "ce-get-401-rejected": ("auth-rejected", "get"),
+        "ce-get-500-master": ("list-fails", "list"),
+        "ce-get-502-html": ("front-page", "get"),
+        "ce-network-lock": ("lifecycle-locked", "network"),
+        "ce-data-502": ("nothing-listens", "data"),
+        "ce-data-504": ("data-plane-dead", "data"),
+        "ce-data-503-unknown-on-old": ("proxy-unavailable", "data"),
+    },
+}
+"""Cases of the sheet that a fault must answer to the letter: the fault, and the call that meets it."""
+
+
+async def called(rig: Rig, call: str, made: str) -> httpx.Response:
+    one = f"/sandboxes/{made}"
+    methods = {
+        "create": ("POST", "/sandboxes", {"templateID": "hermes-studio"}),
+        "list": ("GET", "/sandboxes", None),
+        "get": ("GET", one, None),
+        "kill": ("DELETE", one, None),
+        "pause": ("POST", f"{one}/pause", None),
+        "resume": ("POST", f"{one}/resume", {}),
+        "connect": ("POST", f"{one}/connect", {}),
+        "network": ("PUT", f"{one}/network", {}),
+    }
+    if call == "data":
+        return await rig.ask(made, "/health")
+    method, path, body = methods[call]
+    async with rig.api() as api:
+        return await api.request(method, path, json=body)
+
+
+@pytest.mark.parametrize("platform", SAME_AS_THE_SHEET)
+async def test_faults_answer_as_the_case_sheet_has_it_to_the_letter(tmp_path: Path, platform: str) -> None:
+    different = {}
+    async with running(tmp_path, platform) as rig:
+        for name, (kind, call) in SAME_AS_THE_SHEET[platform].items():
+            case = CASES[name]
+            (made,) = (await rig.cube.add_paper({"count": 1}))["sandboxes"]
+            if call in {"resume", "connect"} or kind in {"", "resume-tap-busy"}:
+                await called(rig, "pause", made)
+            if kind:
+                arm(rig, kind, delay_s=0, status=case["status"])
+            answer = await called(rig, call, made)
+            rig.faults.clear()
+            wanted = {key.lower(): value for key, value in case["headers"].items()}
+            told_after = answer.headers.get("Retry-After"), wanted.get("retry-after")
+            if (answer.status_code, answer.text) != (case["status"], case["body"]) or len({*told_after}) > 1:
+                different[name] = (answer.status_code, answer.text, *told_after)
+
+    assert different == {}
 
 
 def arm(rig: Rig, kind: str, **options: Any) -> None:

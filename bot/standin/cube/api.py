@@ -6,7 +6,7 @@ import logging
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from bot.standin.cube import api_faults, proxy_answers
+from bot.standin.cube import api_faults, errors, proxy_answers
 from bot.standin.cube.errors import CubeError, EmptyAnswerError, PageError, UnparsedError
 from bot.standin.faults import Faults
 
@@ -37,7 +37,7 @@ def refusal(error: CubeError) -> web.Response:
     """An error as CubeAPI writes it."""
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
     return web.json_response(
-        {"code": error.status, "message": error.message}, status=error.status, headers=headers
+        text=errors.body(error.status, error.message), status=error.status, headers=headers
     )
 
 

@@ -40,8 +40,7 @@ def on_the_wire(faults: Faults) -> Middleware:
         match = _concerns(request)
         faults.count("cube", _operation(request))
         if faults.take("cube", "api-down", **match):
-            body = {"code": 503, "message": "service unavailable"}
-            return web.json_response(body, status=503)
+            return web.json_response(text=errors.body(503, "service unavailable"), status=503)
         answer = await handler(request)
         slow = faults.take("cube", "slow-api", **match)
         if slow is not None:

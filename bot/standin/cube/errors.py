@@ -1,5 +1,7 @@
 """The errors of CubeAPI, in its own words."""
 
+import json
+
 from bot.standin.cube.platform import Platform
 
 LOCKED = "sandbox lifecycle operation in progress; retry later"
@@ -49,6 +51,11 @@ class EmptyAnswerError(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(str(status))
         self.status = status
+
+
+def body(status: int, message: str) -> str:
+    """The body of an error, written as CubeAPI writes JSON: without blanks."""
+    return json.dumps({"code": status, "message": message}, separators=(",", ":"), ensure_ascii=False)
 
 
 def master(status: int, code: int, text: str, *, retry_after: int | None = None) -> CubeError:
