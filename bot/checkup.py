@@ -179,6 +179,7 @@ async def _node(settings: NodeSettings, node: Node, deps: Deps) -> AsyncIterator
     try:
         who = await node.run("id -u; python3 --version; command -v rsync")
         space = await node.run(f"df -P -B1 {root} | tail -1")
+        writable = await node.run(f"test -w {root}")
         default = await node.run(f"test -f {root}/hermes-homes/default/config.yaml")
         skills = await node.run(f"test -d {root}/hermes-common-skills")
     except DomainError as error:
@@ -201,6 +202,11 @@ async def _node(settings: NodeSettings, node: Node, deps: Deps) -> AsyncIterator
         f"{free:.1f} GiB free, at least {floor:.1f} GiB wanted",
         "" if enough else f"Make room in {settings.shared_root}, or lower [limits] min_free_gib.",
     )
+    if writable.exit_code != 0:
+        yield Finding(
+            f"{subject} shared directory", False, f"{settings.shared_root} cannot be written to",
+            "Correct its owner or mode, or a disk that has become read-only.",
+        )  # fmt: skip
     made = default.exit_code == 0
     yield Finding(
         f"{subject} default home", made, "there" if made else "missing",

@@ -28,7 +28,11 @@ class CommandResult:
 
 
 class Cube(Protocol):
-    """Cube's control plane, and commands inside a sandbox. Errors: ``CubeError``."""
+    """Cube's control plane, and commands inside a sandbox. Errors: ``CubeError``.
+
+    An answer that names how long to wait is waited for, a few times and within the deadline, before it
+    becomes an error; nothing else is repeated.
+    """
 
     async def create(self, spec: CreateSpec) -> SandboxView:
         """Make a sandbox. A lost answer raises a fault of class ``unknown_outcome``."""

@@ -1,5 +1,8 @@
 """Port ``Cube`` through the official SDK, on a bounded pool of threads, with a deadline on every call.
 
+An answer that may be repeated and names its Retry-After is waited for, a few times and within the deadline;
+whatever else fails is the caller's to decide.
+
 Looking never goes through ``Sandbox.connect``, which would resume a paused sandbox, and no handle is used in
 a ``with`` statement, which would kill one. Whatever the SDK raises becomes a ``CubeError`` here, once.
 """
@@ -33,6 +36,8 @@ from bot.domain.sandbox import (
 )
 from bot.ports import CommandResult, Redactor
 
+__all__ = ["MAX_OUTPUT", "CubeSdk", "classify"]
+
 T = TypeVar("T")
 
 MAX_OUTPUT = 1024 * 1024
@@ -40,6 +45,9 @@ MAX_OUTPUT = 1024 * 1024
 
 _NONSENSE = (ValueError, KeyError, AttributeError, TypeError)
 """What the SDK raises when an answer has another shape than it expects."""
+
+ATTEMPTS = 3
+"""How often a call is made at most when Cube's answer says that it may be repeated, and after how long."""
 
 _GRACE_SECONDS = 2.0
 """What the deadline inside a thread has before the one outside gives up on the thread."""
@@ -192,17 +200,17 @@ class CubeSdk:
         if deadline <= 0:
             raise ValueError("a command's deadline is a positive number of seconds")
 
-        def call() -> CommandResult:
+        def call(seconds: float) -> CommandResult:
             handle = self._handle(sandbox_id)
             handle._client = self._data_client()  # noqa: SLF001 - the SDK's slot for a client that is already there
-            self._mine.answer, self._mine.until = None, time.monotonic() + deadline + 1
+            self._mine.answer, self._mine.until = None, time.monotonic() + seconds + 1
             try:
-                result = handle.commands.run(command, envs=dict(env or {}), timeout=deadline, user="root")
+                result = handle.commands.run(command, envs=dict(env or {}), timeout=seconds, user="root")
             except (RuntimeError, httpx.HTTPError, *_NONSENSE) as error:
                 raise CubeError(_run_fault(error, self._mine.answer)) from error
             return CommandResult(result.exit_code, result.stdout[:MAX_OUTPUT], result.stderr[:MAX_OUTPUT])
 
-        return await self._on_thread("run", call, deadline + 1)
+        return await _patiently(lambda left: self._on_thread("run", lambda: call(left), left + 1), deadline)
 
     def close(self) -> None:
         """Give connections and threads up. Calls that still run end on their own deadlines."""
@@ -234,9 +242,7 @@ class CubeSdk:
         return session
 
     async def _control(self, operation: str, call: Callable[[], T], seconds: float | None = None) -> T:
-        allowed = seconds or self._deadlines.control
-
-        def guarded() -> T:
+        def guarded(allowed: float) -> T:
             if operation in READS:
                 return self._read(operation, call, allowed)
             session = PatientSession(self._config.api_url)
@@ -245,7 +251,10 @@ class CubeSdk:
             finally:
                 session.shut()
 
-        return await self._on_thread(operation, guarded, allowed)
+        return await _patiently(
+            lambda left: self._on_thread(operation, lambda: guarded(left), left),
+            seconds or self._deadlines.control,
+        )
 
     def _read(self, operation: str, call: Callable[[], T], seconds: float) -> T:
         """On a kept connection; once more on a fresh one, as the kept one may just have been closed."""
@@ -285,6 +294,20 @@ class CubeSdk:
         if response.is_error or response.is_redirect:
             response.read()
             self._mine.answer = Answer(response.status_code, response.text, dict(response.headers))
+
+
+async def _patiently(attempt: Callable[[float], Awaitable[T]], seconds: float) -> T:
+    """Make a call that may take ``seconds``, again after the wait that Cube asks for while that fits in."""
+    until = time.monotonic() + seconds
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return await attempt(until - time.monotonic())
+        except CubeError as error:
+            wait = error.fault.retry_after_s
+            if wait is None or not error.fault.retryable or time.monotonic() + wait >= until:
+                raise
+        await asyncio.sleep(wait)
+    return await attempt(until - time.monotonic())
 
 
 def _translated(operation: str, call: Callable[[], T], session: PatientSession, seconds: float) -> T:

@@ -225,7 +225,7 @@ class SshNode:
             raise NodeError("host-key-changed", sentence) from error
         except asyncssh.PermissionDenied as error:
             sentence = f"Node {self._node_id} at {where} refuses the key of {self._user}."
-            raise NodeError("node-unreachable", sentence) from error
+            raise NodeError("node-login-refused", sentence) from error
         except TimeoutError as error:
             sentence = f"Node {self._node_id} at {where} did not answer in time."
             raise NodeError("node-unreachable", sentence) from error

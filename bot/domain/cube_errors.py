@@ -114,7 +114,7 @@ class CubeFault:
         kind: the class of failure.
         retryable: whether the same call may be sent again as it is.
         advice_key: which advice to show; stable, kebab-case.
-        message: Cube's own words on one line, at most 400 characters, not yet redacted.
+        message: Cube's own words on one line, at most 400 characters of each answer, not yet redacted.
         status: HTTP status, None when no answer came.
         code: Cube's six-digit code, None when the answer has none.
         retry_after_s: seconds the answer asked to wait, None when it named none.

@@ -18,8 +18,9 @@ class CubeError(DomainError):
 class NodeError(DomainError):
     """The node refused or failed.
 
-    ``code`` is one of: node-unreachable, host-key-changed, node-timeout, node-program-failed,
-    unsafe-path, not-writable, disk-low, disk-full, default-home-missing, public-skills-missing.
+    ``code`` is one of: node-unreachable, node-login-refused, host-key-changed, node-timeout,
+    node-program-failed, unsafe-path, not-writable, disk-low, disk-full, default-home-missing,
+    public-skills-missing.
     """
 
     def __init__(self, code: str, message: str) -> None:

@@ -1,5 +1,7 @@
 """What happened and what to do, for every error of the outside world that a person may meet."""
 
+from http import HTTPStatus
+
 from bot.domain.audit import AuditUnavailableError
 from bot.domain.cube_errors import CubeFault
 from bot.domain.errors import CubeError, DomainError, GuestError, NodeError
@@ -80,10 +82,24 @@ _CUBE: dict[str, tuple[str, str]] = {
     ),
 }
 
+_ENOSPC = "no space left on device"
+_NO_ROOM_TO_MOUNT = (
+    "The node that Cube chose has no room for another mount, or its disk is full.",
+    "An administrator looks there: a disk with room means leaked mounts, which a restart of Cubelet frees.",
+)
+_CUBE_FAILED = (
+    "Cube answered with an error of its own.",
+    "Try again in a minute; if it stays, tell the people who run Cube. Its own words are below.",
+)
+
 _NODE: dict[str, tuple[str, str]] = {
     "node-unreachable": (
         "The node does not answer over SSH.",
         "Try again in a minute; if it stays, an administrator should run `hermes-bot check`.",
+    ),
+    "node-login-refused": (
+        "The node answers, but it refuses the bot's SSH key.",
+        "An administrator puts the bot's public key back for the node's `user`, and runs `hermes-bot check`.",
     ),
     "host-key-changed": (
         "The node shows another host key than the one we know.",
@@ -103,7 +119,7 @@ _NODE: dict[str, tuple[str, str]] = {
     ),
     "not-writable": (
         "The home or workspace cannot be written on the node.",
-        "An administrator has to fix its owner or mode; the path is below.",
+        "An administrator has to fix its owner or mode, or a disk that has become read-only; see below.",
     ),
     "disk-low": (
         "The node has less free disk than this installation asks for.",
@@ -184,7 +200,7 @@ def code_of(error: DomainError) -> str:
 def sentences(error: DomainError) -> tuple[str, str]:
     """(what happened, what to do next)."""
     if isinstance(error, CubeError):
-        return _CUBE.get(error.fault.advice_key, _OTHER)
+        return _of_cube(error.fault)
     if isinstance(error, NodeError):
         return _NODE.get(error.code, _OTHER)
     if isinstance(error, GuestError):
@@ -192,6 +208,13 @@ def sentences(error: DomainError) -> tuple[str, str]:
     if isinstance(error, LockUnavailableError):
         return _LOCKS
     return _AUDIT if isinstance(error, AuditUnavailableError) else _OTHER
+
+
+def _of_cube(fault: CubeFault) -> tuple[str, str]:
+    """By its advice, and more exactly where Cube's own words allow it."""
+    if fault.advice_key == "cube-unavailable" and fault.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return _NO_ROOM_TO_MOUNT if _ENOSPC in fault.message else _CUBE_FAILED
+    return _CUBE.get(fault.advice_key, _OTHER)
 
 
 def is_unknown_outcome(fault: CubeFault) -> bool:

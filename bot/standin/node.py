@@ -11,8 +11,9 @@ from pathlib import Path
 
 import asyncssh
 
-from bot.standin.faults import Faults
+from bot.standin.faults import Fault, Faults
 from bot.standin.node_exec import Command
+from bot.standin.node_mounts import remount
 from bot.standin.node_space import NodeSpace
 
 _HOST = "127.0.0.1"
@@ -20,6 +21,7 @@ _USER = "root"
 _KEY_TYPE = "ssh-ed25519"
 _MAX_SESSIONS = 10  # sshd_config(5), MaxSessions: open sessions per connection
 _LOOK_FOR_FAULTS_S = 0.05
+_CONDITIONS = ("host-key-changed", "auth-refused", "read-only-root")
 
 
 class NodeServer:
@@ -41,6 +43,8 @@ class NodeServer:
         self._watch: asyncio.Task[None] | None = None
         self._connections: set[asyncssh.SSHServerConnection] = set()
         self._commands: set[Command] = set()
+        self._own_key: asyncssh.SSHKey | None = None
+        self._conditions: frozenset[str] = frozenset()
 
     async def start(self) -> None:
         """Listen. The space must have been started. Raises OSError when no port can be had."""
@@ -53,9 +57,16 @@ class NodeServer:
         public = host_key.export_public_key().decode().strip()
         self.known_hosts.write_text(f"[{_HOST}]:{self.address[1]} {public}\n", encoding="ascii")
         self._watch = asyncio.get_running_loop().create_task(self._drop_while_down())
+        self._own_key = host_key
+        self._faults.watch(self._match_faults)
+        self._match_faults()
 
     async def stop(self) -> None:
         """Close the port and every connection, and end every command that still runs."""
+        if self._own_key:
+            self._faults.unwatch(self._match_faults)
+            self._become(frozenset())
+            self._own_key = None
         if self._watch:
             self._watch.cancel()
             with suppress(asyncio.CancelledError):
@@ -74,6 +85,23 @@ class NodeServer:
         """Cut every open connection, as a node does that goes down."""
         for connection in list(self._connections):
             connection.abort()
+
+    def _match_faults(self) -> None:
+        armed = {kind for kind in _CONDITIONS if self._faults.peek("node", kind, node=self._space.node_id)}
+        self._become(frozenset(armed))
+
+    def _become(self, wanted: frozenset[str]) -> None:
+        """Take on the conditions that are armed, and give up the others."""
+        changed, self._conditions = self._conditions ^ wanted, wanted
+        if "read-only-root" in changed:
+            remount(self._space.enter_argv(), self._space.shared, read_only="read-only-root" in wanted)
+        if "host-key-changed" in changed and self._listener and self._own_key:
+            strange = "host-key-changed" in wanted
+            shown = asyncssh.generate_private_key(_KEY_TYPE) if strange else self._own_key
+            self._listener.update(server_host_keys=[shown])
+        # A machine that comes back with another key, or without ours, has lost its connections.
+        if changed & wanted & {"host-key-changed", "auth-refused"}:
+            self.drop_connections()
 
     async def _listen(self, host_key: asyncssh.SSHKey, client: asyncssh.SSHKey) -> asyncssh.SSHAcceptor:
         port_file = self._directory / "port"
@@ -103,16 +131,23 @@ class NodeServer:
     async def _drop_while_down(self) -> None:
         """Look for ``ssh-down`` now and then, so that a command under way loses its connection too."""
         while True:
-            if self._connections and self._faults.peek("node", "ssh-down"):
+            if self._connections and self._faults.peek("node", "ssh-down", node=self._space.node_id):
                 self.drop_connections()
             await asyncio.sleep(_LOOK_FOR_FAULTS_S)
 
+    def take(self, kind: str) -> Fault | None:
+        """Use up a fault of this node."""
+        return self._faults.take("node", kind, node=self._space.node_id)
+
     def _opened(self, connection: asyncssh.SSHServerConnection) -> bool:
         """Note a new connection; False when the node is down, which uses the fault up once."""
-        if self._faults.take("node", "ssh-down"):
+        self._faults.count("node", "connection")
+        if self.take("ssh-down"):
             self.drop_connections()
             return False
         self._connections.add(connection)
+        # This connection shows its key already; one that was counted is over for the next.
+        self.take("host-key-changed")
         return True
 
     def _lost(self, connection: asyncssh.SSHServerConnection) -> None:
@@ -137,6 +172,7 @@ class _Login(asyncssh.SSHServer):
         self._client = client
         self._connection: asyncssh.SSHServerConnection | None = None
         self._sessions: list[Command] = []
+        self._refuses = False
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._connection = conn
@@ -148,15 +184,19 @@ class _Login(asyncssh.SSHServer):
         if self._connection is not None:
             self._node._lost(self._connection)  # noqa: SLF001 - see above
 
-    def begin_auth(self, username: str) -> bool:
+    async def begin_auth(self, username: str) -> bool:
         del username
+        self._refuses = self._node.take("auth-refused") is not None
+        slow = self._node.take("connect-slow")
+        if slow is not None:
+            await asyncio.sleep(slow.number("delay_s", 2.0))
         return True
 
     def public_key_auth_supported(self) -> bool:
         return True
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        return username == _USER and key.public_data == self._client.public_data
+        return not self._refuses and username == _USER and key.public_data == self._client.public_data
 
     def session_requested(self) -> Command:
         self._sessions = [session for session in self._sessions if not session.closed.is_set()]

@@ -15,7 +15,8 @@ from functools import partial
 
 import asyncssh
 
-from bot.standin.faults import Faults
+from bot.standin.faults import Fault, Faults
+from bot.standin.node_mounts import FULL_DISK, NO_RSYNC
 from bot.standin.node_space import NamespaceError, NodeSpace
 from bot.standin.pipes import read_piece, write_all
 
@@ -30,30 +31,6 @@ _ENVIRONMENT = {
 }
 _WAITING_PIECES = 16
 _LOGIN_SHELL = ("/bin/sh", "-c", 'cd "$HOME" && unset OLDPWD && exec "$SHELL" -c "$1"', "sh")
-
-# A full disk, for one command only: its own mount namespace, where /data/shared is an overlay whose
-# upper layer is a tiny tmpfs with neither a block nor an inode left. What was there can be read, statfs
-# says that nothing is free, and everything that would need space gets ENOSPC from the kernel. Unlike on
-# a real full disk nothing can be deleted either, because the overlay would have to write that down.
-_FULL_DISK = (
-    "unshare",
-    "--mount",
-    "--propagation",
-    "private",
-    "/bin/sh",
-    "-c",
-    """set -e
-mount -t tmpfs -o size=64k,nr_inodes=16 full /mnt
-mkdir /mnt/upper /mnt/work
-mount -t overlay -o lowerdir=/data/shared,upperdir=/mnt/upper,workdir=/mnt/work full /data/shared
-cat /dev/zero >/mnt/filler 2>/dev/null || true
-n=0
-while true 2>/dev/null >"/mnt/none-$n"; do n=$((n + 1)); done
-umount -l /mnt
-exec "$@"
-""",
-    "sh",
-)
 
 
 class Command(asyncssh.SSHServerSession[bytes]):
@@ -91,18 +68,32 @@ class Command(asyncssh.SSHServerSession[bytes]):
 
     def exec_requested(self, command: str) -> bool:
         """Start the command. Shells, subsystems and terminals are not offered."""
-        if self._faults.peek("node", "ssh-down"):
+        self._faults.count("node", "command")
+        if self._faults.peek("node", "ssh-down", node=self._space.node_id) or self._take(
+            "reset-before-command"
+        ):
             self._drop()
             return True
-        dropped = self._faults.take("node", "drop-after-write") is not None
-        slow = self._faults.take("node", "ssh-slow")
-        full_disk = self._faults.take("node", "disk-full") is not None
+        dropped = self._take("drop-after-write") is not None
+        cut = self._take("reset-during-command")
+        slow = self._take("ssh-slow")
         # rsync's two ends talk all the time: there, only the end of the talk can be lost.
-        self._answer_kept = dropped and not command.lstrip().startswith("rsync --server")
+        self._answer_kept = cut is not None or (dropped and not command.lstrip().startswith("rsync --server"))
         delay_s = slow.number("delay_s", 2.0) if slow else 0.0
-        argv = [*(_FULL_DISK if full_disk else ()), *_LOGIN_SHELL, command]
-        self._run = asyncio.get_running_loop().create_task(self._carry_out(argv, delay_s, dropped=dropped))
+        argv = [*self._spoiled_view(), *_LOGIN_SHELL, command]
+        loop = asyncio.get_running_loop()
+        self._run = loop.create_task(self._carry_out(argv, delay_s, dropped=dropped or cut is not None))
+        if cut is not None:
+            loop.call_later(delay_s + cut.number("delay_s", 0.05), self._drop)
         return True
+
+    def _take(self, kind: str) -> Fault | None:
+        return self._faults.take("node", kind, node=self._space.node_id)
+
+    def _spoiled_view(self) -> list[str]:
+        """What to put before a command for which the disk is full, or rsync not installed."""
+        view = [*FULL_DISK] if self._take("disk-full") else []
+        return [*view, *NO_RSYNC] if self._take("rsync-missing") else view
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         """Standard input; the client is held back while much of it waits."""

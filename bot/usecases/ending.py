@@ -3,25 +3,22 @@
 from dataclasses import dataclass, replace
 
 from bot.domain.cube_errors import FaultClass
-from bot.domain.cube_text import one_line
 from bot.domain.errors import CubeError, GuestError
 from bot.domain.explanations import is_unknown_outcome
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.usecases.deps import Deps
+from bot.usecases.waking import wake
 
 GONE_SECONDS = 30.0
 """How long Cube may take until a destroyed sandbox answers 404."""
-
-AWAKE_SECONDS = 15.0
-"""How long a woken sandbox may take until it shows as running and a command inside answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """What came of it."""
 
-    gone: bool
-    """Confirmed twice. False: Cube was told, and still shows it."""
+    gone: bool | None
+    """Confirmed twice. False: Cube was told, and still shows it. None: nobody could look."""
     studio_closed: bool | None
     """None when Studio could not be asked, such as in a paused sandbox."""
 
@@ -63,38 +60,20 @@ async def _paused(view: SandboxView, deps: Deps) -> bool:
 
 
 async def _wake(sandbox_id: str, refused: CubeError, deps: Deps) -> None:
-    """Resume, and wait until it really runs. Raises the refused deletion with what came in its way."""
+    """Wake it, so that it can be deleted. Raises the refused deletion with what came in its way."""
     try:
-        await deps.cube.resume(sandbox_id)
+        now = await wake(sandbox_id, deps)
     except CubeError as error:
-        if not is_unknown_outcome(error.fault):
-            raise _both(refused, f"waking it first failed too: {error}") from error
-    clock = deps.clock
-    began = clock.monotonic()
-    pause = 0.1
-    while True:
-        now = await deps.cube.get(sandbox_id)
-        if now is None or (now.state is SandboxState.RUNNING and await _answers(sandbox_id, deps)):
-            return
-        if clock.monotonic() - began > AWAKE_SECONDS:
-            break
-        await clock.sleep(pause)
-        pause = min(pause * 2, 2.0)
-    if now.state is not SandboxState.RUNNING:
+        words = ", in the same words" if str(error) == str(refused) else f": {error}"
+        raise _both(refused, f"waking it first failed too{words}") from error
+    if now is not None and now.state is not SandboxState.RUNNING:
         raise _both(refused, f"it was woken first, and is still {now.state.value}")
 
 
-async def _answers(sandbox_id: str, deps: Deps) -> bool:
-    try:
-        return await deps.guest.answers(sandbox_id)
-    except (GuestError, CubeError):
-        return False
-
-
 def _both(refused: CubeError, more: str) -> CubeError:
-    """The refusal, and what was tried about it."""
+    """The refusal, and what was tried about it: Cube's words for both, whole, as their ends tell the most."""
     fault = refused.fault
-    return CubeError(replace(fault, message=one_line(f"{fault.message[:200]} ({more})")))
+    return CubeError(replace(fault, message=f"{fault.message} ({more})"))
 
 
 async def _close_studio(view: SandboxView, deps: Deps) -> bool | None:
@@ -107,17 +86,20 @@ async def _close_studio(view: SandboxView, deps: Deps) -> bool | None:
         return None
 
 
-async def _gone_twice(sandbox_id: str, deps: Deps) -> bool:
+async def _gone_twice(sandbox_id: str, deps: Deps) -> bool | None:
+    """Whether two looks found it gone. A look that fails says nothing; there is time for the next one."""
     clock = deps.clock
     began = clock.monotonic()
-    pause = 0.05
-    misses = 0
+    pause, misses = 0.05, 0
+    gone: bool | None = None
     while True:
-        misses = misses + 1 if await deps.cube.get(sandbox_id) is None else 0
-        if misses >= 2:  # noqa: PLR2004 - one 404 can be a router that just restarted
-            return True
-        if clock.monotonic() - began > GONE_SECONDS:
-            return False
+        try:
+            misses = misses + 1 if await deps.cube.get(sandbox_id) is None else 0
+            gone = misses >= 2  # noqa: PLR2004 - one 404 can be a router that just restarted
+        except CubeError:
+            misses, gone = 0, None
+        if gone or clock.monotonic() - began > GONE_SECONDS:
+            return gone
         if not misses:
             await clock.sleep(pause)
             pause = min(pause * 2, 2.0)

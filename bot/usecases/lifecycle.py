@@ -194,7 +194,8 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
     if not ended.gone:
         return Unknown(
             code="stop-unknown",
-            what="Cube was told to destroy the sandbox, but it still shows it.",
+            what="Cube was told to destroy the sandbox, but "
+            + ("it still shows it." if ended.gone is False else "it does not say whether it is gone."),
             safe="The home and workspace are safe on the node.",
             todo=f"Wait a minute, then ask again with `/hermes stop {found.home or sandbox_id}`.",
             sandbox=sandbox_id,

@@ -26,6 +26,7 @@ from bot.domain.sandbox import (
     WORKSPACE_KEY,
     CreateSpec,
     Places,
+    SandboxState,
     SandboxView,
     TemplateView,
 )
@@ -36,6 +37,7 @@ from bot.usecases.asking import journal_of, particulars
 from bot.usecases.deps import Deps
 from bot.usecases.launch_secrets import learn
 from bot.usecases.occupancy import look
+from bot.usecases.waking import wake
 
 GIB = 1024**3
 SETTLE_SECONDS = 20.0
@@ -70,6 +72,7 @@ class Provisioning:
         self._places: Places | None = None
         self._template = TemplateView(template_id="")
         self._adopted = False
+        self._found_paused = False
         self._notes: list[str] = []
         self._seeding = Seeding.ALREADY
         self._overlay: OverlayPlan | None = None
@@ -132,6 +135,7 @@ class Provisioning:
         self._notes.extend(admitted.notes)
         if admitted.existing:
             self.sandbox_id = admitted.existing.sandbox_id
+            self._found_paused = admitted.existing.state is SandboxState.PAUSED
         return f"template {admitted.template.name or admitted.template.template_id}, node {admitted.node_id}"
 
     async def record(self) -> str:
@@ -181,8 +185,9 @@ class Provisioning:
     async def create(self) -> str:
         """Step 5: one sandbox, whatever becomes of the answer."""
         if self.sandbox_id:
+            woken = await self._wake()
             await self._done(Step.CREATE, continued=True)
-            return f"continuing with `{self.sandbox_id}`"
+            return f"continuing with `{self.sandbox_id}`" + (", woken from its pause" if woken else "")
         try:
             view = await self.deps.cube.create(self._spec())
         except CubeError as error:
@@ -337,6 +342,12 @@ class Provisioning:
             on_timeout="pause",
             auto_resume=rules.lifecycle.auto_resume,
         )
+
+    async def _wake(self) -> bool:
+        """Resume what an interrupted job left and the idle timeout has paused; Cube may refuse that."""
+        if self._found_paused:
+            await wake(self.sandbox_id, self.deps)
+        return self._found_paused
 
     async def _adopt(self, lost: CubeError) -> SandboxView:
         """Find what a create whose answer was lost has made. Never a second create."""

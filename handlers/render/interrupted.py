@@ -58,6 +58,9 @@ def _exists(found: Interrupted) -> str:
         return "Cube does not answer just now, so I cannot tell whether a sandbox exists."
     if found.sandbox_id:
         return f"Sandbox {code(found.sandbox_id)} exists."
+    if found.after is Step.SEED:
+        # The create may have been on its way, and a list can leave out a node: absence proves nothing.
+        return "Cube may have been asked for a sandbox already, but it lists none."
     made = found.action is Action.STOP or (found.after or 0) >= Step.CREATE
     return "The sandbox is gone." if made else "No sandbox was made."
 

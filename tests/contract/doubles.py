@@ -53,6 +53,9 @@ __all__ = [
 ]
 
 
+BUSY = "sandbox lifecycle operation in progress; retry later"
+
+
 class MemoryCube(Failing):
     """Cube with its sandboxes in a dict. ``templates_known`` can be changed by a test."""
 
@@ -97,13 +100,20 @@ class MemoryCube(Failing):
 
     async def get(self, sandbox_id: str) -> SandboxView | None:
         async with self._call("get", sandbox_id):
-            return self.sandboxes.get(sandbox_id)
+            view = self.sandboxes.get(sandbox_id)
+            # Only a list has a word for it.
+            pausing = view and view.state is SandboxState.PAUSING
+            return replace(view, state=SandboxState.RUNNING) if view and pausing else view
 
     async def kill(self, sandbox_id: str) -> None:
         async with self._call("kill", sandbox_id):
             view = self.sandboxes.get(sandbox_id)
             if view and view.state is SandboxState.PAUSED and self.paused_cannot_be_killed:
                 raise fault("kill", 500, "CubeMaster returned error code 130593: sandbox not in normal state")
+            if view and view.state is SandboxState.PAUSING:
+                raise fault(
+                    "kill", 503, f"CubeMaster returned error code 130490: {BUSY}", {"Retry-After": "2"}
+                )
             if self.sandboxes.pop(sandbox_id, None) is None:
                 raise fault("kill", 404, f"sandbox {sandbox_id} not found")
 
@@ -111,6 +121,9 @@ class MemoryCube(Failing):
         async with self._call("resume", sandbox_id):
             if sandbox_id not in self.sandboxes:
                 raise fault("connect", 404, f"sandbox {sandbox_id} not found")
+            if self.sandboxes[sandbox_id].state is SandboxState.PAUSING:
+                words = "cannot resume: pause rpc timed out and cubelet is not PAUSED"
+                raise fault("connect", 400, f"CubeMaster returned error code 130400: {words}")
             self.set_state(sandbox_id, SandboxState.RUNNING)
 
     async def templates(self) -> builtins.list[TemplateView]:
@@ -137,6 +150,8 @@ class MemoryCube(Failing):
         view = self.sandboxes.get(sandbox_id)
         if view is None:
             raise fault("data_plane", 404, "not found")
+        if view.state is SandboxState.PAUSING:
+            raise fault("data_plane", 503, "service unavailable", {"Retry-After": "2"})
         self.sandboxes[sandbox_id] = replace(view, state=SandboxState.RUNNING)
 
     def set_state(self, sandbox_id: str, state: SandboxState) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 import pytest_asyncio
 from contract.doubles import MemoryCube
@@ -135,6 +136,31 @@ async def test_resume_wakes_a_paused_sandbox_and_leaves_a_running_one(cube: Cube
 
     after = await cube.get(made)
     assert [view.state for view in (before, after) if view] == [SandboxState.PAUSED, SandboxState.RUNNING]
+
+
+async def test_what_is_stuck_in_pausing_is_refused_everything(there: World, cube: Cube) -> None:
+    made = (await cube.create(spec_of("alpha"))).sandbox_id
+    if isinstance(cube, MemoryCube):
+        cube.set_state(made, SandboxState.PAUSING)
+    else:
+        there.faults.arm({"target": "cube", "kind": "stuck-pausing", "delay_s": 0})
+        async with httpx.AsyncClient(base_url=there.cube._config.api_url) as client:
+            await client.post(f"/sandboxes/{made}/pause")
+
+    [listed], by_id = await cube.list(), await cube.get(made)
+    refused = []
+    for call in (cube.resume(made), cube.run(made, "true", deadline=0.5)):
+        with pytest.raises(CubeError) as told:
+            await call
+        refused.append(told.value.fault.kind)
+    there.faults.clear()
+    if isinstance(cube, MemoryCube):
+        with pytest.raises(CubeError) as told:
+            await cube.kill(made)
+        assert (told.value.fault.kind, told.value.fault.retry_after_s) == (FaultClass.CONFLICT_RETRY, 2)
+
+    assert (listed.state, by_id and by_id.state) == (SandboxState.PAUSING, SandboxState.RUNNING)
+    assert refused == [FaultClass.BAD_REQUEST, FaultClass.PAUSED_RETRY_LATER]
 
 
 async def test_resume_of_what_is_not_there_is_not_found(cube: Cube) -> None:

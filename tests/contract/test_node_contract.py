@@ -295,4 +295,63 @@ async def test_a_refused_key_is_said(there: World, tmp_path: Path) -> None:
     with pytest.raises(NodeError, match="refuses the key of root") as refused:
         await node.has_home(places_of("alpha"))
 
-    assert refused.value.code == "node-unreachable"
+    assert refused.value.code == "node-login-refused"
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "words"),
+    [
+        ("host-key-changed", "host-key-changed", "does not show the host key"),
+        ("auth-refused", "node-login-refused", "refuses the key of root"),
+        ("read-only-root", "not-writable", "on a file system that is read-only"),
+    ],
+)
+async def test_a_condition_of_the_node_is_told_without_a_second_try_and_ends(
+    there: World, home: str, kind: str, code: str, words: str
+) -> None:
+    await there.node.prepare(places_of(home), launch_env={}, min_free_bytes=0)
+    there.faults.arm({"target": "node", "kind": kind})
+    await until(lambda: kind == "read-only-root" or there.node._connection.is_closed())
+    before = there.faults.calls.copy()
+
+    with pytest.raises(NodeError, match=words) as refused:
+        await there.node.prepare(places_of(home), launch_env={"A": "1"}, min_free_bytes=0)
+
+    met = there.faults.calls - before
+    there.faults.clear()
+    assert refused.value.code == code
+    assert met.total() == 1
+    assert (await there.node.prepare(places_of(home), launch_env={}, min_free_bytes=0)).free_bytes > 0
+
+
+@pytest.mark.parametrize("kind", ["reset-before-command", "reset-during-command"])
+async def test_a_verb_is_asked_for_once_more_after_a_reset_and_not_again(
+    there: World, home: str, kind: str
+) -> None:
+    there.faults.arm({"target": "node", "kind": kind})
+    prepared = await there.node.prepare(places_of(home), launch_env={}, min_free_bytes=0)
+    there.faults.arm({"target": "node", "kind": kind, "times": 100})
+    before = there.faults.calls["node command"]
+
+    with pytest.raises(NodeError) as lost:
+        await there.node.prepare(places_of(home), launch_env={}, min_free_bytes=0)
+
+    asked = there.faults.calls["node command"] - before
+    there.faults.clear()
+    assert prepared.free_bytes > 0
+    assert (lost.value.code, asked) == ("node-unreachable", 2)
+
+
+async def test_a_login_that_takes_long_is_waited_for(there: World, home: str) -> None:
+    await there.node.close()
+    there.faults.arm({"target": "node", "kind": "connect-slow", "delay_s": 0.3})
+
+    assert not await there.node.has_home(places_of(home))
+
+
+async def test_a_program_that_is_not_there_is_a_command_that_ended_with_127(there: World) -> None:
+    there.faults.arm({"target": "node", "kind": "rsync-missing", "times": 1})
+
+    result = await there.node.run("rsync --version")
+
+    assert (result.exit_code, "rsync: not found" in result.stderr) == (127, True)

@@ -1,9 +1,12 @@
 """Reading what a thread claims after a failure, and holding it against what is really there."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
-from e2e.installed import Installed, Thread
+from e2e.installed import OPERATOR, Installed, Thread
+
+from bot.demo.reading import thread_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,28 @@ async def failed_create(site: Installed, thread: Thread) -> Claims:
     assert ":hourglass" not in str(await thread.messages())
     assert "in_progress" not in str(await thread.messages())
     return claims
+
+
+async def calls(site: Installed) -> Counter[str]:
+    """How often Cube and the node have been called so far, by the name of the call."""
+    return Counter((await site.control.get("/faults"))["calls"])
+
+
+async def paused(site: Installed, sandbox: str) -> None:
+    """Pause a sandbox past the bot, as its idle timeout does."""
+    async with site.http.post(f"{site.where['cube_api']}/sandboxes/{sandbox}/pause") as answer:
+        assert answer.status in {204, 408}, await answer.text()
+
+
+async def stop_that_fails(site: Installed, home: str) -> Claims:
+    """Ask for a stop, confirm it, and give what the thread says about the failure."""
+    card = await site.type(OPERATOR, f"stop {home}")
+    await card.press("hermes.stop.confirm")
+    return claims_in(thread_text([await card.saying("What happened:")]))
+
+
+async def stop_that_works(site: Installed, home: str) -> str:
+    """Ask for a stop, confirm it, and give what the thread says at the end."""
+    card = await site.type(OPERATOR, f"stop {home}")
+    await card.press("hermes.stop.confirm")
+    return thread_text([await card.saying("is gone")])

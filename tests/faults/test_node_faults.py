@@ -3,7 +3,7 @@
 import pytest
 from e2e.installed import OPERATOR, Installed
 from e2e.manifests import manifest
-from faults.claims import failed_create
+from faults.claims import calls, failed_create
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 
@@ -31,13 +31,16 @@ async def test_node_that_fails_makes_no_sandbox_and_continue_makes_it(
     assert len(await site.sandboxes(kind)) == 1
 
 
-async def test_answer_of_the_node_that_is_lost_is_asked_for_again(site: Installed) -> None:
+async def test_lost_answers_and_slow_logins_of_the_node_only_take_longer(site: Installed) -> None:
     await site.fault("node", "drop-after-write")
+    await site.fault("node", "connect-slow", delay_s=0.3)
+    before = await calls(site)
 
     thread = await site.create(OPERATOR, "home=dropped")
 
     assert await site.sandboxes("dropped") == [await thread.sandbox()]
     assert "filled from the team's default home" in await thread.text()
+    assert (await calls(site) - before)["node connection"] <= 2
 
 
 async def test_home_that_is_a_link_is_refused_and_its_target_untouched(site: Installed) -> None:
@@ -69,17 +72,47 @@ async def test_missing_public_skills_are_named_and_nothing_is_made(site: Install
     assert "is ready" in await thread.ended(":white_check_mark:")
 
 
-async def test_sign_in_cannot_be_read_while_the_node_is_down(site: Installed) -> None:
-    thread = await site.create(OPERATOR, "home=locked-out")
-    await site.fault("node", "ssh-down", times=50)
+async def test_conditions_of_the_node_are_told_for_what_they_are_and_nobody_insists(site: Installed) -> None:
+    for kind, what, words in (
+        ("host-key-changed", "The node shows another host key than the one we know.", "known_hosts"),
+        ("auth-refused", "The node answers, but it refuses the bot's SSH key.", "refuses the key of root"),
+        ("read-only-root", "The home or workspace cannot be written on the node.", "ead-only"),
+        ("reset-before-command", "The node does not answer over SSH.", "ended during a command"),
+        ("reset-during-command", "The node does not answer over SSH.", "ended during a command"),
+    ):
+        before = await calls(site)
+        await site.fault("node", kind, **({"times": 9} if kind.startswith("reset") else {}))
+        thread = await site.type(OPERATOR, f"create home={kind}")
+        claims = await failed_create(site, thread)
+        met = await calls(site) - before
+        await site.unarm()
 
-    await thread.press("hermes.open")
-    window = await site.window(OPERATOR)
+        assert claims.what == what
+        assert "No sandbox was made" in claims.safe
+        assert words in await thread.text()
+        assert max(met["node connection"], met["node command"]) <= 2
+        assert met["cube create"] == 0
+    await thread.press("hermes.create.continue")
+    assert "is ready" in await thread.ended(":white_check_mark:")
 
-    assert "The node does not answer over SSH." in window
-    assert "Password" not in window
-    assert site.rows(home="locked-out", phase="reveal", result="ok") == []
-    await site.unarm()
-    await site.control.post("/close", user=OPERATOR, clear=True)
-    await thread.press("hermes.open")
-    assert "Password" in await site.window(OPERATOR)
+
+async def test_check_names_a_read_only_root_and_a_missing_rsync(site: Installed) -> None:
+    await site.fault("node", "read-only-root")
+    await site.fault("node", "rsync-missing")
+
+    code, printed = await site.run("check")
+
+    assert code != 0
+    assert "/data/shared cannot be written to" in printed
+    assert "Install python3 and rsync there." in printed
+
+
+async def test_check_names_a_key_that_is_refused_and_a_cube_without_its_master(site: Installed) -> None:
+    await site.fault("node", "auth-refused")
+    await site.fault("cube", "master-down")
+
+    code, printed = await site.run("check")
+
+    assert code != 0
+    assert "it refuses the bot's SSH key" in printed
+    assert "Cube answered with an error of its own." in printed

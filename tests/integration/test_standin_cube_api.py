@@ -242,7 +242,7 @@ async def test_a_create_that_fails_makes_nothing(tmp_path: Path, kind: str, stat
         (
             "create-deadline-after-success",
             500,
-            '{"code": 500, "message": "CubeMaster returned error code 130595: context deadline exceeded"}',
+            '{"code":500,"message":"CubeMaster returned error code 130595: context deadline exceeded"}',
         ),
     ],
 )

@@ -300,3 +300,133 @@ async def test_nothing_of_the_node_is_mounted_on_the_host(node: NodeServer, faul
     mounts = await asyncio.to_thread(Path("/proc/self/mounts").read_text)
     assert "/data/shared" not in mounts
     assert "full /mnt" not in mounts
+
+
+async def test_a_changed_host_key_ends_what_is_open_and_is_shown_until_disarmed(
+    node: NodeServer, faults: Faults
+) -> None:
+    connection = await _connect(node)
+    faults.arm({"target": "node", "kind": "host-key-changed"})
+    await asyncio.wait_for(connection.wait_closed(), _DEADLINE_S)
+    for _ in range(2):
+        with pytest.raises(asyncssh.HostKeyNotVerifiable):
+            await _connect(node)
+
+    faults.clear()
+
+    async with _connect(node) as again:
+        assert (await again.run("echo same")).stdout == b"same\n"
+
+
+async def test_a_key_that_is_refused_ends_what_is_open_until_disarmed(
+    node: NodeServer, faults: Faults
+) -> None:
+    connection = await _connect(node)
+    faults.arm({"target": "node", "kind": "auth-refused"})
+    await asyncio.wait_for(connection.wait_closed(), _DEADLINE_S)
+    for _ in range(2):
+        with pytest.raises(asyncssh.PermissionDenied):
+            await _connect(node)
+
+    faults.clear()
+
+    async with _connect(node) as again:
+        assert (await again.run("echo welcome")).stdout == b"welcome\n"
+
+
+async def test_a_slow_login_is_slow_once(node: NodeServer, faults: Faults) -> None:
+    faults.arm({"target": "node", "kind": "connect-slow", "delay_s": 0.4})
+    began = time.monotonic()
+    async with _connect(node):
+        took = time.monotonic() - began
+    async with _connect(node):
+        quick = time.monotonic() - began - took
+
+    assert took >= 0.4
+    assert quick < 0.4
+
+
+async def test_a_connection_that_is_reset_before_a_command_runs_nothing(
+    node: NodeServer, faults: Faults, tmp_path: Path
+) -> None:
+    faults.arm({"target": "node", "kind": "reset-before-command"})
+    async with _connect(node) as connection:
+        with pytest.raises(asyncssh.ConnectionLost):
+            await connection.run("touch /data/shared/never")
+    async with _connect(node) as connection:
+        await connection.run("touch /data/shared/next")
+
+    assert [path.name for path in (tmp_path / "shared").iterdir()] == ["next"]
+    assert (faults.calls["node connection"], faults.calls["node command"]) == (2, 2)
+
+
+async def test_a_command_goes_on_when_its_connection_is_reset_meanwhile(
+    node: NodeServer, faults: Faults, tmp_path: Path
+) -> None:
+    faults.arm({"target": "node", "kind": "reset-during-command"})
+    async with _connect(node) as connection:
+        answer = await connection.run("echo early; sleep 0.3; echo late > /data/shared/late")
+        before = (tmp_path / "shared/late").exists()
+
+    assert (answer.exit_status, answer.stdout, before) == (None, b"", False)
+    assert _appears(tmp_path / "shared/late")
+
+
+async def test_a_read_only_root_is_so_for_the_kernel_until_disarmed(
+    node: NodeServer, faults: Faults, tmp_path: Path
+) -> None:
+    (tmp_path / "shared/note").write_text("old\n")
+    faults.arm({"target": "node", "kind": "read-only-root"})
+    async with _connect(node) as connection:
+        refused = await connection.run(
+            "cat /data/shared/note; echo new > /data/shared/note; mkdir /data/shared/d"
+        )
+        shown = await connection.run("grep ' /data/shared ' /proc/self/mounts")
+        (tmp_path / "shared/from-the-host").write_text("the host may write\n")
+        faults.clear()
+        after = await connection.run("echo new > /data/shared/note && cat /data/shared/note")
+
+    assert refused.stdout == b"old\n"
+    assert refused.stderr.count(b"Read-only file system") == 2
+    assert shown.stdout.split()[3].split(b",")[0] == b"ro"
+    assert after.stdout == b"new\n"
+
+
+async def test_a_read_only_root_is_writable_again_after_a_stop(node: NodeServer, faults: Faults) -> None:
+    faults.arm({"target": "node", "kind": "read-only-root"})
+    await node.stop()
+    entered = await asyncio.create_subprocess_exec(
+        *node._space.enter_argv(), "touch", "/data/shared/again", stderr=subprocess.PIPE
+    )
+
+    _, said = await entered.communicate()
+
+    assert (entered.returncode, said) == (0, b"")
+
+
+async def test_rsync_that_is_not_installed_is_not_found_until_disarmed(
+    node: NodeServer, faults: Faults, tmp_path: Path
+) -> None:
+    (tmp_path / "up").mkdir()
+    there = f"root@{node.address[0]}:/data/shared/copy/"
+    faults.arm({"target": "node", "kind": "rsync-missing"})
+    async with _connect(node) as connection:
+        direct = await connection.run("rsync --version; command -v rsync; command -v mount")
+    refused = await asyncio.to_thread(_rsync, node, f"{tmp_path}/up/", there)
+    faults.clear()
+    done = await asyncio.to_thread(_rsync, node, f"{tmp_path}/up/", there)
+
+    assert b"rsync: not found" in direct.stderr
+    assert direct.stdout.strip().endswith(b"/mount")
+    assert refused.returncode in {12, 127}  # 12 when it notices that the talk broke off before it learns why
+    assert "rsync: not found" in refused.stderr
+    assert done.returncode == 0, done.stderr
+
+
+async def test_a_fault_of_another_node_is_not_met(node: NodeServer, faults: Faults) -> None:
+    for kind in ("auth-refused", "reset-before-command", "read-only-root", "ssh-down"):
+        faults.arm({"target": "node", "kind": kind, "node": "node-2"})
+    async with _connect(node) as connection:
+        answer = await connection.run("touch /data/shared/fine && echo fine")
+
+    assert answer.stdout == b"fine\n"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.domain.cube_errors import DATA_PLANE, READS, FaultClass, classify
+from bot.adapters.cube_sdk import classify
+from bot.domain.cube_errors import DATA_PLANE, READS, FaultClass
 
 DATA = Path(__file__).parents[1] / "data" / "cube_errors.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]

@@ -47,14 +47,24 @@ async def left_in_the_middle(desk: Desk) -> tuple[str, str]:
     return parent.ts, progress.ts
 
 
-async def test_the_thread_says_how_far_it_came_and_that_nothing_was_made(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (Step.DIRECTORIES, "No sandbox was made."),
+        (Step.SEED, "Cube may have been asked for a sandbox already, but it lists none."),
+    ],
+)
+async def test_the_thread_says_how_far_it_came_and_no_more_than_is_known(
+    desk: Desk, after: Step, words: str
+) -> None:
     thread_ts, progress_ts = await left_in_the_middle(desk)
+    found = interrupted(thread_ts=thread_ts, progress_ts=progress_ts, after=after)
 
-    await announce_interrupted([interrupted(thread_ts=thread_ts, progress_ts=progress_ts)], desk.services)
+    await announce_interrupted([found], desk.services)
 
     message = desk.thread()[-1]
-    assert "Interrupted after step 4" in message.text
-    assert "No sandbox was made." in message.text
+    assert f"Interrupted after step {after.value}" in message.text
+    assert words in message.text
     assert list(message.buttons) == ["hermes.create.continue"]
     assert message.buttons["hermes.create.continue"]["value"] == "v1:r-1"
 

@@ -132,7 +132,7 @@ async def test_a_stop_that_can_neither_delete_nor_wake_says_both_and_tries_no_mo
     assert (world.cube.called("resume"), world.cube.called("kill")) == (1, 1)
 
 
-async def test_a_sandbox_that_pauses_again_at_once_ends_the_stop(world: Installation) -> None:
+async def test_a_sandbox_that_pauses_again_at_once_is_resumed_once_more(world: Installation) -> None:
     plan = await ask(world)
     world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
     world.cube.paused_cannot_be_killed = True
@@ -140,9 +140,41 @@ async def test_a_sandbox_that_pauses_again_at_once_ends_the_stop(world: Installa
 
     outcome = await stop(plan.request_id, OPERATOR, world.deps)
 
+    assert outcome.code == "stopped"
+    assert (world.cube.called("resume"), world.cube.called("kill")) == (2, 2)
+
+
+async def test_a_sandbox_that_pauses_again_and_again_ends_the_stop(world: Installation) -> None:
+    plan = await ask(world)
+    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    world.cube.paused_cannot_be_killed = True
+    world.cube.fail("resume", fault("connect", 408, ""), times=9)
+
+    outcome = await stop(plan.request_id, OPERATOR, world.deps)
+
     assert outcome.code == "cube-stuck-not-deletable"
     assert "still paused" in outcome.detail
+    assert (world.cube.called("resume"), world.cube.called("kill")) == (2, 1)
+
+
+@pytest.mark.parametrize(("failures", "code"), [(3, "stopped"), (1000, "stop-unknown")])
+async def test_looks_that_fail_after_a_kill_are_not_taken_for_a_sandbox_that_lives(
+    world: Installation, failures: int, code: str
+) -> None:
+    plan = await ask(world)
+
+    async def cannot_be_looked_at() -> None:
+        world.cube.fail("get", fault("get", 502, ""), times=failures)
+
+    world.cube.before("kill", cannot_be_looked_at)
+
+    outcome = await stop(plan.request_id, OPERATOR, world.deps)
+
+    assert outcome.code == code
     assert world.cube.called("kill") == 1
+    if isinstance(outcome, Unknown):
+        assert "does not say whether it is gone" in outcome.what
+        assert "still exists" not in outcome.safe
 
 
 async def test_a_running_sandbox_that_cannot_be_deleted_is_not_resumed(world: Installation) -> None:

@@ -9,6 +9,7 @@ from bot.domain.errors import GuestError
 from bot.domain.outcome import Done, Offer, Refused
 from bot.domain.provisioning import CreateRequest, Seeding, Step
 from bot.domain.rules import Limits
+from bot.domain.sandbox import SandboxState
 from bot.ports import CommandResult
 from bot.usecases.asking import ask, give_up
 from bot.usecases.default_home import COPY, make_default_home
@@ -61,6 +62,39 @@ async def test_a_continued_sandbox_is_named_as_it_was_asked_for_and_not_called_l
 
     assert isinstance(outcome, Done)
     assert (outcome.value.template, outcome.value.adopted) == ("hermes-studio", False)
+
+
+async def test_a_sandbox_that_was_paused_meanwhile_is_woken_by_continue(world: Installation) -> None:
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "x"))
+    broken = await world.create("alpha")
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+    world.cube.set_state(broken.sandbox, SandboxState.PAUSED)
+
+    continued = await continue_request(request_id, OPERATOR, world.deps)
+    _, outcome = await world.run(continued.value)
+
+    assert outcome.code == "provisioned"
+    assert outcome.value.sandbox_id == broken.sandbox
+    assert world.cube.called("resume") == 1
+
+
+async def test_continue_of_a_sandbox_that_cannot_be_resumed_says_so_and_tries_no_more(
+    world: Installation,
+) -> None:
+    world.guest.fail("start_studio", GuestError("studio-did-not-start", "x"))
+    broken = await world.create("alpha")
+    request_id = (await world.log.recent(home="alpha"))[0].request_id
+    world.cube.set_state(broken.sandbox, SandboxState.PAUSED)
+    busy = "CubeMaster returned error code 130589: Resume vm failed: OpenTap ResourceBusy"
+    world.cube.fail("resume", fault("connect", 500, busy), times=9)
+
+    continued = await continue_request(request_id, OPERATOR, world.deps)
+    _, outcome = await world.run(continued.value)
+
+    assert outcome.code == "cube-unresumable-tap-busy"
+    assert "was kept" in outcome.safe
+    assert world.cube.called("resume") == 1
+    assert list(world.cube.sandboxes) == [broken.sandbox]
 
 
 async def test_continue_acts_once(world: Installation) -> None:

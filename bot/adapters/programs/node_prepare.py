@@ -79,7 +79,9 @@ def prepare(args: dict[str, Any]) -> dict[str, Any]:
     check_floor(free, args["min_free_bytes"])
     for fd, name in ((home, home_id), (workspace, workspace_id)):
         if not os.access(".", os.W_OK | os.X_OK, dir_fd=fd, effective_ids=True):
-            raise Refusal("not-writable", f"the directory of {name} cannot be written to")
+            read_only = os.fstatvfs(fd).f_flag & os.ST_RDONLY
+            why = "is on a file system that is read-only" if read_only else "cannot be written to"
+            raise Refusal("not-writable", f"the directory of {name} {why}")
     own = bot_dir(home)
     probe = f"probe.{os.getpid()}"
     create_file(own, probe, b"probe", 0o600)

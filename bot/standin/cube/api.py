@@ -1,26 +1,31 @@
 """CubeAPI over HTTP: what surrounds every call."""
 
-import asyncio
 import hmac
 import logging
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from bot.standin.cube.errors import CubeError, EmptyAnswerError, UnparsedError
+from bot.standin.cube import api_faults, errors, proxy_answers
+from bot.standin.cube.errors import CubeError, EmptyAnswerError, PageError, UnparsedError
 from bot.standin.faults import Faults
 
 log = logging.getLogger(__name__)
 _MISSING = "Missing authentication: provide 'Authorization: Bearer <token>' or 'X-API-Key: <key>'"
 _REJECTED = "Authentication rejected by callback"
-_CHANGES = frozenset({"POST", "PUT", "DELETE", "PATCH"})
 _BODY_LIMIT = 16 * 1024 * 1024
 
 
 def application(faults: Faults, api_key: str | None, routes: list[web.RouteDef]) -> web.Application:
     """The application. With ``api_key``, every path but ``/health`` needs it."""
     app = web.Application(
-        middlewares=[_unexpected, _faulty(faults), _errors, _authenticated(api_key)],
+        middlewares=[
+            _unexpected,
+            api_faults.on_the_wire(faults),
+            _errors,
+            _authenticated(api_key),
+            api_faults.behind_the_door(faults),
+        ],
         client_max_size=_BODY_LIMIT,
     )
     app.add_routes(routes)
@@ -32,33 +37,8 @@ def refusal(error: CubeError) -> web.Response:
     """An error as CubeAPI writes it."""
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
     return web.json_response(
-        {"code": error.status, "message": error.message}, status=error.status, headers=headers
+        text=errors.body(error.status, error.message), status=error.status, headers=headers
     )
-
-
-def _operation(request: web.Request) -> str:
-    """The name of the call, for faults that are meant for one: the route's name."""
-    return request.match_info.route.name or request.path
-
-
-def _faulty(faults: Faults) -> Middleware:
-    @web.middleware
-    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        operation = _operation(request)
-        if faults.take("cube", "api-down", operation=operation):
-            return refusal(CubeError(503, "service unavailable"))
-        answer = await handler(request)
-        slow = faults.take("cube", "slow-api", operation=operation)
-        if slow is not None:
-            await asyncio.sleep(slow.number("delay_s", 2.0))
-        changed = request.method in _CHANGES and answer.status < 300  # noqa: PLR2004  # a change was made
-        if changed and faults.take("cube", "drop-after-write", operation=operation):
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response(status=500)
-        return answer
-
-    return middleware
 
 
 @web.middleware
@@ -87,6 +67,9 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         return web.Response(status=error.status, text=error.text)
     except EmptyAnswerError as error:
         return web.Response(status=error.status)
+    except PageError as error:
+        page = proxy_answers.page_text(error.status).encode()
+        return web.Response(status=error.status, body=page, content_type="text/html")
     except web.HTTPException as error:
         # The framework's own 404 and 405 have no body; a body that is too large says so.
         headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}

@@ -81,14 +81,26 @@ class SandboxCalls:
         return self._listing(records[: int(limit)])
 
     def _matching(self, request: web.Request) -> list[Record]:
-        return views.matching(self._machinery.store.newest_first(), request.query, self._platform)
+        records = self._machinery.store.newest_first()
+        dropping = self._machinery.faults.take("cube", "list-drops-node")
+        if dropping is not None:
+            node = dropping.options.get("node")
+            records = [record for record in records if node not in (None, record.node_id)]
+        records = [record for record in records if not self._lifecycle.ills.is_cut_off(record)]
+        return views.matching(records, request.query, self._lost)
+
+    def _lost(self, record: Record) -> bool:
+        return views.lost(record, self._platform, self._machinery.faults)
 
     def _listing(self, records: list[Record]) -> web.Response:
-        return web.json_response([views.listed(record, self._platform) for record in records])
+        entries = [views.listed(record, self._platform, lost=self._lost(record)) for record in records]
+        return web.json_response(entries)
 
     async def get(self, request: web.Request) -> web.Response:
         """``GET /sandboxes/{id}``."""
-        return web.json_response(views.detailed(self._record(request), self._platform, self._domain))
+        record = self._record(request)
+        detail = views.detailed(record, self._platform, self._domain, lost=self._lost(record))
+        return web.json_response(detail)
 
     async def delete(self, request: web.Request) -> web.Response:
         """``DELETE /sandboxes/{id}``."""
@@ -108,13 +120,14 @@ class SandboxCalls:
         _check_timeout(timeout, "timeout")
         if record.state == "running":
             raise CubeError(409, f"sandbox {record.sandbox_id} is already running")
-        async with self._lifecycle.lock(record, code=130409):
-            await self._lifecycle.resume(record)
+        async with self._lifecycle.lock(record, "resume", code=130409):
+            await self._lifecycle.resume(record, "resume")
             if timeout is not None:
                 record.set_timeout(self._machinery.clock.time(), timeout)
             if body.get("autoPause") is not None:
                 record.on_timeout = "pause" if body["autoPause"] else "kill"
             self._machinery.store.save(record)
+            await self._lifecycle.pause_again(record, "resume")
         return web.json_response(self._answer(record), status=201)
 
     async def connect(self, request: web.Request) -> web.Response:
@@ -125,13 +138,15 @@ class SandboxCalls:
         honoured = self._platform.connect_sets_timeout
         if honoured and timeout is not None and (timeout == 0 or timeout < NEVER):
             raise CubeError(400, "invalid timeout: must be -1 or a positive number of seconds")
-        lock = self._lifecycle.lock(record, code=130409)
-        async with lock:
-            if record.state == "paused":
-                await self._lifecycle.resume(record)
+        async with self._lifecycle.lock(record, "connect", code=130409):
+            was_paused = record.state == "paused"
+            if was_paused or self._lifecycle.ills.is_stuck_pausing(record):
+                await self._lifecycle.resume(record, "connect")
             if honoured and timeout is not None:
                 record.extend(self._machinery.clock.time(), timeout)
                 self._machinery.store.save(record)
+            if was_paused:
+                await self._lifecycle.pause_again(record, "connect")
         return web.json_response(self._answer(record))
 
     def _answer(self, record: Record) -> dict[str, Any]:
@@ -175,7 +190,7 @@ class SandboxCalls:
         body = await bodies.parsed(request, shape)
         record = self._record(request)
         policy = bodies.network(body, internet=body.get("allowInternetAccess", True))
-        async with self._lifecycle.lock(record):
+        async with self._lifecycle.lock(record, "network"):
             if record.state != "running":
                 raise CubeError(409, f"sandbox {record.sandbox_id} is not running")
             record.network = policy

@@ -33,7 +33,12 @@ SHAPE: bodies.Shape = {
 _HOME_TARGET = "/root/.hermes"
 _AT_ONCE = 4
 _STUDIO_FAULTS = {"studio-never-ready": "never-ready", "studio-does-not-start": "does-not-start"}
-_NO_SUCH_DIRECTORY = "no such file or directory"
+_MOUNT_FAULTS = {
+    "mount-source-missing": "no such file or directory",
+    # The kernel's words for a mount namespace that is full (100,000 mounts), in the sentence of the others;
+    # how Cubelet itself puts it is not known.
+    "mount-leak": "no space left on device",
+}
 
 
 class Creation:
@@ -110,15 +115,16 @@ class Creation:
 
     def _boot_failed(self, record: Record, error: BootError) -> CubeError:
         if isinstance(error, MountSourceMissingError):
-            return _source_missing(record, error.index, error.reason)
+            return _mount_failed(record, error.index, error.reason)
         return errors.master(500, 130595, f"create sandbox failed: {error}")
 
     def _take_mount_fault(self, record: Record) -> None:
         if not record.mounts:
             return
-        fault = self._machinery.faults.take("cube", "mount-source-missing")
-        if fault is not None:
-            raise _source_missing(record, int(fault.number("index", 0)), _NO_SUCH_DIRECTORY)
+        for kind, reason in _MOUNT_FAULTS.items():
+            fault = self._machinery.faults.take("cube", kind)
+            if fault is not None:
+                raise _mount_failed(record, int(fault.number("index", 0)), reason)
 
     def _record(self, body: dict[str, Any]) -> Record:
         platform, faults = self._machinery.platform, self._machinery.faults
@@ -178,7 +184,13 @@ class Creation:
     def _node(self, scope: list[Any] | None) -> NodeSpace:
         """The least loaded node of a scope, which names nodes by id or host IP."""
         names = {name for name in scope or () if isinstance(name, str) and name}
-        allowed = [node for node in self._nodes.values() if not scope or {node.node_id, node.host_ip} & names]
+        faults = self._machinery.faults
+        allowed = [
+            node
+            for node in self._nodes.values()
+            if (not scope or {node.node_id, node.host_ip} & names)
+            and not faults.peek("cube", "node-gone", node=node.node_id)
+        ]
         if not allowed:
             raise errors.master(500, 130598, f"select nodes failed: no node in distribution scope {scope}")
         load = dict.fromkeys(self._nodes, 0)
@@ -194,7 +206,7 @@ def _mount(mount: HostMount, record: Record) -> Mount:
     return Mount(source=mount.source, target=mount.target, readOnly=read_only)
 
 
-def _source_missing(record: Record, index: int, reason: str) -> CubeError:
+def _mount_failed(record: Record, index: int, reason: str) -> CubeError:
     mount = record.mounts[min(index, len(record.mounts) - 1)]
     mode = "ro" if mount.read_only else "rw"
     text = (

@@ -1,5 +1,7 @@
 """The errors of CubeAPI, in its own words."""
 
+import json
+
 from bot.standin.cube.platform import Platform
 
 LOCKED = "sandbox lifecycle operation in progress; retry later"
@@ -8,6 +10,12 @@ TAP_BUSY = (
     "component: Could not create devices CreateVirtioNet(OpenTap(TapOpen(ConfigureTap(Os { code: 16, "
     'kind: ResourceBusy, message: "Device or resource busy" })))), status: launched'
 )
+ALREADY_CREATED = "Resume vm failed:VM is already created, status: launched"
+NO_ROOM = "resume rejected by paused_resource_release_ratio policy: need {need}MB > quota {quota}MB"
+NO_ROUTE = "ConnHostFailed: dial tcp 10.0.0.1:9966: connect: no route to host"
+STILL_PAUSING = "cannot resume: pause rpc timed out and cubelet is not PAUSED"
+# What a 500 says when CubeMaster cannot be reached is not known; these are our words.
+MASTER_DOWN = "error sending request: connection to CubeMaster refused (127.0.0.1:8089)"
 
 
 class CubeError(Exception):
@@ -29,12 +37,25 @@ class UnparsedError(Exception):
         self.text = text
 
 
+class PageError(Exception):
+    """nginx in front of CubeAPI answers with its own page of this status, 502 or 504."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(str(status))
+        self.status = status
+
+
 class EmptyAnswerError(Exception):
     """A status without a body: a route's time limit, or a route that does not exist."""
 
     def __init__(self, status: int) -> None:
         super().__init__(str(status))
         self.status = status
+
+
+def body(status: int, message: str) -> str:
+    """The body of an error, written as CubeAPI writes JSON: without blanks."""
+    return json.dumps({"code": status, "message": message}, separators=(",", ":"), ensure_ascii=False)
 
 
 def master(status: int, code: int, text: str, *, retry_after: int | None = None) -> CubeError:

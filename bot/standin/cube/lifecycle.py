@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from bot.standin.clock import StandInClock
 from bot.standin.cube import errors
-from bot.standin.cube.errors import CubeError
+from bot.standin.cube.afflictions import Afflictions
+from bot.standin.cube.errors import CubeError, EmptyAnswerError
 from bot.standin.cube.forks import ForkServer
 from bot.standin.cube.freezer import CgroupFreezer, SignalFreezer
 from bot.standin.cube.platform import Platform
@@ -21,6 +22,8 @@ from bot.standin.faults import Faults
 log = logging.getLogger(__name__)
 # How long CubeProxy answers 410 for a sandbox that the sweeper has ended.
 _GONE_SECONDS = 60.0
+_ROUTE_SECONDS = 30.0
+"""CubeAPI gives up on a route after this long, and the work goes on behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,15 @@ class Lifecycle:
         self._break_connections = break_connections
         self._gone: dict[str, float] = {}
         self.runtimes: dict[str, Runtime] = {}
+        self.ills = Afflictions(machinery.faults, machinery.store, self.runtimes, break_connections)
+
+    async def close(self) -> None:
+        """Look at the faults no more; VMs that are ending have ended then."""
+        await self.ills.close()
+
+    def _require_node(self, record: Record) -> None:
+        if self.ills.is_cut_off(record):
+            raise errors.master(500, 130596, errors.NO_ROUTE)
 
     def require(self, sandbox_id: str) -> Record:
         """The record. Raises the 404 of every sandbox call."""
@@ -66,10 +78,11 @@ class Lifecycle:
             raise errors.not_found(sandbox_id)
         return record
 
-    def lock(self, record: Record, *, code: int = 0) -> asyncio.Lock:
+    def lock(self, record: Record, operation: str, *, code: int = 0) -> asyncio.Lock:
         """The free lifecycle lock. Raises 409 when an operation is on its way."""
+        self._require_node(record)
         lock = self._store.lock(record.sandbox_id)
-        if lock.locked():
+        if lock.locked() or self.ills.locked(record, operation):
             raise errors.master(409, code, errors.LOCKED) if code else CubeError(409, errors.LOCKED)
         return lock
 
@@ -80,10 +93,22 @@ class Lifecycle:
 
     async def pause(self, record: Record) -> None:
         """Pause on request."""
-        async with self.lock(record):
-            if record.state == "paused":
+        async with self.lock(record, "pause"):
+            if record.state == "paused" or self.ills.is_stuck_pausing(record):
                 raise self._already_paused(record)
+            stuck = self._faults.peek("cube", "stuck-pausing", sandbox=record.sandbox_id)
             await self._pause(record, by="api")
+            if stuck is not None:
+                await asyncio.sleep(stuck.number("delay_s", _ROUTE_SECONDS))
+                raise EmptyAnswerError(408)
+
+    async def pause_again(self, record: Record, operation: str) -> None:
+        """Let a pause that waited in line come right after a resume, where that fault is armed."""
+        fault = self._faults.take(
+            "cube", "resume-then-paused", sandbox=record.sandbox_id, operation=operation
+        )
+        if fault is not None:
+            await self._pause(record, by="idle")
 
     def _already_paused(self, record: Record) -> CubeError:
         if self._platform.delete_paused == "direct":
@@ -103,17 +128,21 @@ class Lifecycle:
         except (OSError, TimeoutError) as error:
             record.state = "running"
             raise errors.master(500, 130588, f"pause vm failed: {error}") from error
-        record.state = "paused"
+        stuck = self._faults.take("cube", "stuck-pausing", sandbox=record.sandbox_id)
+        if stuck is None:
+            record.state = "paused"
+        else:
+            # The VM rests; only the state that is told never gets there.
+            self.ills.get_stuck_pausing(record)
         record.was_paused = True
         record.paused_by = "idle" if by == "idle" else "api"
         if self._platform.pause_ends_connections:
             self._break_connections(record.sandbox_id)
         self._store.save(record)
 
-    async def resume(self, record: Record) -> None:
+    async def resume(self, record: Record, operation: str) -> None:
         """Resume a paused sandbox. The caller holds the lock."""
-        if self._faults.take("cube", "resume-tap-busy", sandbox=record.sandbox_id):
-            raise errors.master(500, 130589, errors.TAP_BUSY)
+        self._meet_resume_faults(record, operation)
         if not record.paper:
             try:
                 await self._bring_back(record)
@@ -124,6 +153,22 @@ class Lifecycle:
         record.guest_ip = new_address()
         record.touch(self._clock.time())
         self._store.save(record)
+
+    def _meet_resume_faults(self, record: Record, operation: str) -> None:
+        match = {"sandbox": record.sandbox_id, "operation": operation}
+        if self.ills.is_stuck_pausing(record):
+            raise self._not_paused_yet()
+        if self._faults.take("cube", "resume-no-room", **match):
+            words = errors.NO_ROOM.format(need=record.memory_mb, quota=record.memory_mb // 2)
+            raise CubeError(409, words)
+        words = self.ills.tap_words(record, **match)
+        if words:
+            raise errors.master(500, 130589, words)
+
+    def _not_paused_yet(self) -> CubeError:
+        if self._platform.delete_paused == "direct":
+            return errors.bad_parameters(self._platform, errors.STILL_PAUSING)
+        return errors.master(500, 130490, errors.LOCKED)
 
     async def _bring_back(self, record: Record) -> None:
         runtime = self.runtimes.get(record.sandbox_id)
@@ -140,10 +185,10 @@ class Lifecycle:
         async with self._store.lock(record.sandbox_id):
             if record.state == "running":
                 return True
-            if record.state != "paused" or not record.auto_resume:
+            if record.state != "paused" or not record.auto_resume or self.ills.is_cut_off(record):
                 return False
             try:
-                await self.resume(record)
+                await self.resume(record, "auto-resume")
             except CubeError as error:
                 log.warning("auto resume of %s failed: %s", record.sandbox_id, error.message)
                 return False
@@ -151,21 +196,29 @@ class Lifecycle:
 
     async def delete(self, record: Record) -> None:
         """End a sandbox on request."""
+        self._require_node(record)
         lock = self._store.lock(record.sandbox_id)
-        if lock.locked():
+        if lock.locked() or self.ills.locked(record, "kill"):
             raise errors.master(503, 130490, errors.LOCKED, retry_after=2)
         async with lock:
             if record.state == "paused":
                 self._refuse_deletion_of_paused(record)
+            if self.ills.is_stuck_pausing(record):
+                raise self._not_normal()
             await self._end(record)
+
+    def _not_normal(self) -> CubeError:
+        if self._platform.delete_paused == "refuse":
+            return errors.master(500, 130593, "sandbox not in normal state")
+        return errors.master(503, 130490, errors.LOCKED, retry_after=2)
 
     def _refuse_deletion_of_paused(self, record: Record) -> None:
         if self._platform.delete_paused == "refuse":
             raise errors.master(500, 130593, "sandbox not in normal state")
-        if self._platform.delete_paused == "resume-first" and self._faults.take(
-            "cube", "resume-tap-busy", sandbox=record.sandbox_id
-        ):
-            raise errors.master(503, 130589, errors.TAP_BUSY, retry_after=5)
+        if self._platform.delete_paused == "resume-first":
+            words = self.ills.tap_words(record, sandbox=record.sandbox_id, operation="kill")
+            if words:
+                raise errors.master(503, 130589, words, retry_after=5)
 
     async def _end(self, record: Record) -> None:
         record.state = "killing"

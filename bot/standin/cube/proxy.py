@@ -85,6 +85,7 @@ class Proxy:
         try:
             head = Head.parse(await asyncio.wait_for(client.head(), _HEAD_SECONDS))
             route = _required(route_of(head))
+            self._machinery.faults.count("cube", "data_plane")
             record = self._find(route, head)
         except TimeoutError:
             return
@@ -137,6 +138,8 @@ class Proxy:
         if record.state == "pausing":
             raise AnswerError(proxy_answers.said(503, retry_after=2))
         if record.state == "paused":
+            if self._lifecycle().ills.is_tap_held(record):
+                raise AnswerError(proxy_answers.said(503, retry_after=5))
             if record.paused_by == "api" and not self._platform.proxy_knows_api_pauses:
                 await asyncio.sleep(_CONNECT_SECONDS)
                 raise AnswerError(proxy_answers.page(504))
@@ -150,15 +153,26 @@ class Proxy:
             return False
 
     async def _pass_on(self, client: Client, head: Head, route: Route, record: Record) -> None:
-        await self._gate(record)
-        fault = self._machinery.faults.take("cube", "data-plane-dead", sandbox=record.sandbox_id)
-        if fault is not None:
-            await asyncio.sleep(fault.number("delay_s", _CONNECT_SECONDS))
-            raise AnswerError(proxy_answers.page(504))
+        await self._meet_faults(record, route.port)
         splice = Splice(client, head, route, str(record.network.get("maskRequestHost") or ""))
         splice.check_size()
         upstream = await self._connect(record, route.port)
         await splice.run(upstream)
+
+    async def _meet_faults(self, record: Record, port: int) -> None:
+        faults, match = self._machinery.faults, {"sandbox": record.sandbox_id, "port": port}
+        if faults.take("cube", "proxy-unavailable", **match):
+            raise AnswerError(proxy_answers.said(503))
+        await self._gate(record)
+        unreachable = faults.peek("cube", "node-gone", node=record.node_id)
+        unreachable = unreachable or faults.take("cube", "data-plane-dead", **match)
+        if unreachable is None and self._lifecycle().ills.is_dark(record):
+            unreachable = faults.peek("cube", "running-but-dark", sandbox=record.sandbox_id)
+        if unreachable is not None:
+            await asyncio.sleep(unreachable.number("delay_s", _CONNECT_SECONDS))
+            raise AnswerError(proxy_answers.page(504))
+        if faults.take("cube", "nothing-listens", **match):
+            raise AnswerError(proxy_answers.page(502))
 
     async def _connect(self, record: Record, port: int) -> socket.socket:
         runtime = self._lifecycle().runtimes.get(record.sandbox_id)

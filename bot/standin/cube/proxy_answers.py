@@ -29,13 +29,17 @@ def unsupported(message: str) -> bytes:
 
 
 def page(status: int) -> bytes:
-    """An nginx error page."""
+    """An nginx error page as a whole answer."""
+    return _answer(status, "text/html", page_text(status).encode(), "")
+
+
+def page_text(status: int) -> str:
+    """The HTML of an nginx error page."""
     title = f"{status} {_REASONS[status]}"
-    text = (
+    return (
         f"<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n"
         "<hr><center>openresty</center>\r\n</body>\r\n</html>\r\n"
     )
-    return _answer(status, "text/html", text.encode(), "")
 
 
 def _answer(status: int, kind: str, body: bytes, extra: str) -> bytes:

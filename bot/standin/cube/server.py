@@ -155,6 +155,7 @@ class CubeStandIn:
             await self._sweeper.stop()
             self._sweeper = None
         if self._lifecycle is not None:
+            await self._lifecycle.close()
             runtimes = list(self._lifecycle.runtimes.values())
             self._lifecycle.runtimes.clear()
             for result in await asyncio.gather(

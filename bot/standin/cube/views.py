@@ -1,6 +1,6 @@
 """Sandboxes as CubeAPI shows them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -8,6 +8,7 @@ from bot.standin.cube.host_mount import KEY
 from bot.standin.cube.platform import Platform
 from bot.standin.cube.record import Record
 from bot.standin.cube.templates import timestamp
+from bot.standin.faults import Faults
 
 
 def created(record: Record, domain: str, client_id: str) -> dict[str, Any]:
@@ -21,9 +22,14 @@ def created(record: Record, domain: str, client_id: str) -> dict[str, Any]:
     }
 
 
-def listed(record: Record, platform: Platform) -> dict[str, Any]:
-    """An entry of a list."""
-    lost = platform.loses_labels_after_pause and record.was_paused
+def lost(record: Record, platform: Platform, faults: Faults) -> bool:
+    """Whether metadata and template id are gone from answers."""
+    forgetful = platform.loses_labels_after_pause or faults.peek("cube", "labels-lost") is not None
+    return forgetful and record.was_paused
+
+
+def listed(record: Record, platform: Platform, *, lost: bool) -> dict[str, Any]:
+    """An entry of a list; ``lost`` is whether its metadata and template id are gone."""
     entry: dict[str, Any] = {
         "templateID": "" if lost else record.template_id,
         "sandboxID": record.sandbox_id,
@@ -48,15 +54,15 @@ def listed(record: Record, platform: Platform) -> dict[str, Any]:
     return entry
 
 
-def detailed(record: Record, platform: Platform, domain: str) -> dict[str, Any]:
+def detailed(record: Record, platform: Platform, domain: str, *, lost: bool) -> dict[str, Any]:
     """``GET /sandboxes/{id}``: a state that the API has no name for is shown as running."""
-    detail = listed(record, platform) | {"domain": domain}
+    detail = listed(record, platform, lost=lost) | {"domain": domain}
     if detail["state"] != "paused":
         detail["state"] = "running"
     return detail
 
 
-def matching(records: list[Record], query: Mapping[str, str], platform: Platform) -> list[Record]:
+def matching(records: list[Record], query: Mapping[str, str], lost: Callable[[Record], bool]) -> list[Record]:
     """The records with all pairs of the one ``metadata`` query value (``k=v&k2=v2``)."""
     wanted = dict(parse_qsl(query.get("metadata", ""), keep_blank_values=True))
     if not wanted:
@@ -64,6 +70,5 @@ def matching(records: list[Record], query: Mapping[str, str], platform: Platform
     return [
         record
         for record in records
-        if not (platform.loses_labels_after_pause and record.was_paused)
-        and all(record.metadata.get(key) == value for key, value in wanted.items())
+        if not lost(record) and all(record.metadata.get(key) == value for key, value in wanted.items())
     ]

@@ -49,8 +49,8 @@ class CallFaults:
             await _say_nothing(request)
 
     def _take(self, kind: str, name: str, **match: object) -> Fault | None:
-        only_named = name in (RESPONSE_URL, UPLOAD)
-        return self._faults.take("slack", kind, named=only_named, method=name, **match)
+        take = self._faults.take_named if name in (RESPONSE_URL, UPLOAD) else self._faults.take
+        return take("slack", kind, method=name, **match)
 
 
 async def _say_nothing(request: web.Request) -> None:
