@@ -8,6 +8,30 @@ NAME = re.compile(r":([a-z0-9_+'-]{1,100}):(?::skin-tone-([2-6]):)?")
 _CODE_POINTS = re.compile(r"[0-9a-fA-F]{2,6}(?:-[0-9a-fA-F]{2,6}){0,9}")
 _SKIN = 0x1F3FB - 2
 
+DRAWN = (
+    "white_check_mark",
+    "heavy_check_mark",
+    "x",
+    "warning",
+    "arrow_right",
+    "arrow_forward",
+    "grey_question",
+    "hourglass_flowing_sand",
+    "no_entry_sign",
+    "shield",
+    "wastebasket",
+    "white_circle",
+    "red_circle",
+    "large_green_circle",
+    "large_yellow_circle",
+    "arrows_counterclockwise",
+    "rotating_light",
+    "lock",
+    "information_source",
+    "double_vertical_bar",
+)
+"""Those that ``emoji.svg`` has a drawing of, left to right; all others are left to the reader's fonts."""
+
 _TABLE = """
 +1 👍 thumbsup 👍 -1 👎 thumbsdown 👎 100 💯 wave 👋 clap 👏 pray 🙏 muscle 💪 ok_hand 👌
 raised_hands 🙌 raised_hand ✋ hand ✋ point_right 👉 point_left 👈 point_up ☝️ point_up_2 👆
@@ -95,6 +119,12 @@ def spoken(text: str) -> str:
 
 
 def _picture(shown: str, name: str) -> str:
+    drawn = f" emoji-drawn emoji-{name.replace('_', '-')}" if name in DRAWN else ""
     return tag(
-        "span", escape(shown), class_="emoji", role="img", aria_label=f"{name} emoji", title=f":{name}:"
+        "span",
+        escape(shown),
+        class_=f"emoji{drawn}",
+        role="img",
+        aria_label=f"{name.replace('_', ' ')} emoji",
+        title=f":{name}:",
     )

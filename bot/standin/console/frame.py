@@ -31,7 +31,7 @@ class Frame:
 
     def new_id(self, *names: str) -> str:
         """An id that the page has once, as long as every frame of the page has a prefix of its own."""
-        wanted = _NOT_IN_AN_ID.sub("-", "-".join(filter(None, ("el", self.prefix, *names))))
+        wanted = _NOT_IN_AN_ID.sub("-", "-".join(filter(None, ("el", self.surface, self.prefix, *names))))
         given, count = wanted, 1
         while given in self.taken:
             count += 1
