@@ -16,6 +16,11 @@ class StandInClock:
         self._offset = float(offset_file.read_text()) if offset_file.exists() else 0.0
         self._write()
 
+    @property
+    def offset(self) -> float:
+        """How many seconds this clock is ahead of the machine's."""
+        return self._offset
+
     def time(self) -> float:
         """Now, in seconds since the epoch."""
         return time.time() + self._offset

@@ -102,6 +102,10 @@ class Faults:
             return fault
         return None
 
+    def disarm(self, target: str, kind: str) -> None:
+        """Disarm every fault of one kind."""
+        self._armed = [fault for fault in self._armed if (fault.target, fault.kind) != (target, kind)]
+
     def clear(self) -> None:
         """Disarm everything."""
         self._armed.clear()

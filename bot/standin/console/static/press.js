@@ -1,0 +1,94 @@
+// Pressing and choosing in blocks, with the question before it where the app wants one.
+
+import { channel, send, user } from "./wire.js";
+import { gather, valueOf } from "./fields.js";
+
+const confirmBox = document.querySelector("#confirm");
+
+export function listen() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.el-button");
+    if (button) press(button);
+  });
+  document.addEventListener("change", (event) => {
+    const control = event.target.closest("[data-action]:is(select, input, textarea, fieldset)");
+    if (control && !control.closest(".input-block")) choose(control);
+    else if (control?.closest('.input-block[data-dispatch="true"]')) choose(control);
+  });
+}
+
+async function press(button) {
+  if (button.getAttribute("aria-busy") === "true") return;
+  if (!(await agreed(button))) return;
+  if (button.dataset.url) open(button.dataset.url, "_blank", "noopener");
+  await deliver(button, { value: button.dataset.value });
+}
+
+async function choose(control) {
+  const selected = valueOf(control);
+  const option = control.selectedOptions?.[0];
+  const before = control.dataset.shown ?? "";
+  if (selected === null || selected === "") return;
+  if (!(await agreed(control))) {
+    if (control.matches("select")) control.value = before;
+    return;
+  }
+  if (option?.dataset.url) open(option.dataset.url, "_blank", "noopener");
+  await deliver(control, { selected });
+  if (control.matches(".el-overflow")) control.value = "";
+}
+
+async function deliver(control, more) {
+  const warning = control.nextElementSibling;
+  if (warning?.matches(".press-warning")) warning.remove();
+  control.setAttribute("aria-busy", "true");
+  const { ok, answer } = await send("/click", { user, ...place(control), ...more });
+  control.removeAttribute("aria-busy");
+  const failed = !ok || !["acked", "not_sent"].includes(answer.outcome);
+  if (failed) warn(control, ok ? answer.outcome : answer.error);
+}
+
+function place(control) {
+  const aim = { action_id: control.dataset.action, block_id: control.dataset.block };
+  const form = control.closest("form[data-view]");
+  if (form) return { ...aim, view_id: form.dataset.view, filled: gather(form) };
+  if (control.closest(".home-view")) return { ...aim, home: true };
+  return { ...aim, channel, ts: control.closest("article").dataset.ts };
+}
+
+/** The triangle that a client shows beside a control which nobody answered. */
+function warn(control, reason) {
+  const found = findAgain(control);
+  if (!found) return;
+  const sign = document.createElement("span");
+  sign.className = "press-warning";
+  sign.setAttribute("role", "status");
+  const words = document.createElement("span");
+  words.className = "warning-words";
+  words.textContent = { operation_timeout: "The app did not answer in time", dispatch_failed: "The app is not connected" }[reason] ?? reason;
+  sign.append("⚠ ", words);
+  found.after(sign);
+}
+
+function findAgain(control) {
+  if (control.isConnected) return control;
+  const { action, block } = control.dataset;
+  return document.querySelector(`[data-block=${JSON.stringify(block)}][data-action=${JSON.stringify(action)}]`);
+}
+
+/** Ask, when the element has a question. Its title and text were made HTML by the server's renderer. */
+function agreed(control) {
+  if (!control.dataset.confirm) return true;
+  const asked = JSON.parse(control.dataset.confirm);
+  confirmBox.innerHTML = `<form method="dialog"><h2 id="confirm-title">${asked.title}</h2><div class="confirm-text">${asked.text}</div>
+<footer class="modal-foot"><button class="plain-button" value="deny" autofocus></button><button class="primary-button" value="confirm"></button></footer></form>`;
+  const [deny, confirm] = confirmBox.querySelectorAll("button");
+  deny.textContent = asked.deny;
+  confirm.textContent = asked.confirm;
+  confirm.classList.toggle("danger", asked.style === "danger");
+  confirmBox.returnValue = "deny";
+  confirmBox.showModal();
+  return new Promise((resolve) => {
+    confirmBox.addEventListener("close", () => resolve(confirmBox.returnValue === "confirm"), { once: true });
+  });
+}
