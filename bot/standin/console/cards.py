@@ -23,8 +23,11 @@ def render_card(block: Block, frame: Frame) -> str:
     )
     if head or titles:
         parts += tag("div", head + tag("div", titles, class_="card-titles"), class_="card-head")
-    if block.get("body"):
-        parts += tag("p", frame.text(block["body"]), class_="card-body")
+    parts += "".join(
+        tag("p", frame.text(block[part]), class_=f"card-{part}")
+        for part in ("body", "subtext")
+        if block.get(part)
+    )
     buttons = "".join(render_element(button, frame, block_id) for button in block.get("actions") or [])
     if buttons:
         parts += tag("div", buttons, class_="block-actions-row")

@@ -141,7 +141,12 @@ def _offered(element: Block, frame: Frame, chosen: Iterable[str]) -> Options:
 
 
 def _listed(options: Iterable[Block]) -> Options:
-    return [(str(one.get("value", "")), words(one.get("text")), str(one.get("url", ""))) for one in options]
+    return [(str(one.get("value", "")), _label(one), str(one.get("url", ""))) for one in options]
+
+
+def _label(option: Block) -> str:
+    """An option's text, and behind it what Slack writes in small print below it."""
+    return " · ".join(filter(None, (words(option.get("text")), words(option.get("description")))))
 
 
 def _options(options: Options, chosen: Iterable[str]) -> str:

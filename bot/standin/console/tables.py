@@ -23,12 +23,24 @@ def render_data_table(block: Block, frame: Frame) -> str:
 
 
 def render_chart(block: Block, _frame: Frame) -> str:
-    """A chart by its title and kind only."""
-    chart = block.get("chart")
-    kind = chart.get("type", "?") if isinstance(chart, Mapping) else "?"
-    return tag("p", tag("b", escape(block.get("title", "")))) + note(
-        f"a {kind} chart, which this console does not draw"
+    """A chart's numbers as a table; nothing is drawn."""
+    title, chart = str(block.get("title", "")), block.get("chart")
+    chart = chart if isinstance(chart, Mapping) else {}
+    series = chart.get("series") or [{"name": "", "data": chart.get("segments") or []}]
+    heads = [label for one in series for label in (one.get("name"),) if label]
+    rows = (
+        [tag("tr", "".join(tag("th", escape(head), scope="col") for head in ("", *heads)))] if heads else []
     )
+    for number, point in enumerate(series[0].get("data") or []):
+        values = "".join(tag("td", escape(_value(one, number)), class_="align-right") for one in series)
+        rows.append(tag("tr", tag("th", escape(point.get("label", "")), scope="row") + values))
+    about = f"{title} ({chart.get('type', 'unknown')} chart)"
+    return _box(tag("caption", escape(about)) + tag("tbody", "".join(rows)), about)
+
+
+def _value(series: Any, number: int) -> Any:
+    points = series.get("data") or []
+    return points[number].get("value", "") if number < len(points) else ""
 
 
 def _box(rows: str, label: str) -> str:
