@@ -17,6 +17,11 @@ EXAMPLES = (
 )
 _STYLES = ("console", "messages", "dialogs", "panel", "blocks")
 _THEMES = ("light", "dark")
+_REPLY_BOX = (
+    '<form class="composer" data-composer="thread"><p class="refused" role="alert" hidden></p>'
+    '<div class="box"><input type="text" name="text" autocomplete="off" aria-label="Reply in thread" '
+    'placeholder="Reply …"><button type="submit" class="send" aria-label="Send reply">➤</button></div></form>'
+)
 Region = Callable[[str], str]
 """The HTML of a region that changes by itself, by its name."""
 
@@ -39,7 +44,7 @@ def page(
         '<a class="skip" href="#compose">Skip to the message box</a><div class="app">'
         f"{_side(cast, at, roles)}"
         f"{_home(at, region) if at.channel is None else _talk(cast, at, at.channel, manifest, region)}"
-        f"{_thread(at, region)}{_truth(region)}</div>"
+        f"{_thread(at, region, manifest)}{_truth(region)}</div>"
         '<div class="shade" hidden></div>'
         '<p class="offline" role="status" hidden>The stand-ins do not answer. Trying again …</p>'
         f'<dialog id="modal" aria-labelledby="modal-title">{_live(region, "modal")}</dialog>'
@@ -188,16 +193,14 @@ def _home(at: Standpoint, region: Region) -> str:
     )
 
 
-def _thread(at: Standpoint, region: Region) -> str:
+def _thread(at: Standpoint, region: Region, manifest: Manifest) -> str:
     hidden = "" if at.thread else " hidden"
+    why = at.channel and silence(at.channel, at.person.id, app_takes_messages=manifest.app_takes_messages)
+    box = f'<p class="silence">{escape(why)}</p>' if why else _REPLY_BOX
     return (
         f'<aside class="thread" id="thread" aria-label="Thread"{hidden}>{_pane_head("Thread", "thread")}'
         '<div class="scroll" id="thread-scroll" tabindex="0" role="log" aria-label="Messages in the thread">'
-        f"{_live(region, 'thread', 'feed')}</div>"
-        '<form class="composer" data-composer="thread"><p class="refused" role="alert" hidden></p>'
-        '<div class="box"><input type="text" name="text" autocomplete="off" aria-label="Reply in thread" '
-        'placeholder="Reply …"><button type="submit" class="send" aria-label="Send reply">➤</button></div>'
-        "</form></aside>"
+        f"{_live(region, 'thread', 'feed')}</div>{box}</aside>"
     )
 
 

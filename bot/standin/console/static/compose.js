@@ -16,7 +16,7 @@ let draft = "";
 let chosen = -1;
 
 export function listen(openThread) {
-  document.querySelector("[data-composer=thread]").addEventListener("submit", (event) => {
+  document.querySelector("[data-composer=thread]")?.addEventListener("submit", (event) => {
     event.preventDefault();
     reply(event.target, openThread());
   });

@@ -17,6 +17,7 @@ export function follow(thread) {
       if (name === "latest") showUnread(news);
       else update(name, news);
     }
+    document.body.dataset.following = thread;
   };
 }
 
