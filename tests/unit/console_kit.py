@@ -117,3 +117,19 @@ def mrkdwn(text: str, **more: Any) -> dict[str, Any]:
 
 def options(*values: str) -> list[dict[str, Any]]:
     return [{"text": plain(value.title()), "value": value} for value in values]
+
+
+def rt_section(*elements: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "rich_text_section", "elements": list(elements)}
+
+
+def rich(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "rich_text", "elements": list(parts)}
+
+
+def text(words: str, **style: bool) -> dict[str, Any]:
+    return {"type": "text", "text": words} | ({"style": style} if style else {})
+
+
+def cells(*words: str) -> list[dict[str, Any]]:
+    return [{"type": "raw_text", "text": word} for word in words]

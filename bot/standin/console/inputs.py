@@ -21,7 +21,7 @@ _TYPES = {
 
 def render_input(block: Block, frame: Frame) -> str:
     """An input block. Its ``data-dispatch`` says whether the app is told of every change."""
-    element, block_id = block["element"], str(block.get("block_id", ""))
+    element, block_id = block.get("element") or {}, str(block.get("block_id", ""))
     action_id, kind = str(element.get("action_id", "")), str(element.get("type"))
     field, label_id = frame.new_id(block_id, action_id), frame.new_id(block_id, "label")
     error, about = frame.errors.get(block_id), []
