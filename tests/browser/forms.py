@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +81,30 @@ class Formed:
     """The running app, where its console is, and what it has heard."""
 
     workspace: Workspace
-    console: str
+    folder: Path
     app: AsyncApp
-    heard: Heard = field(default_factory=list)
+    heard: Heard
+    listener: Listener | None = None
+
+    @property
+    def console(self) -> str:
+        assert self.listener
+        return f"{self.listener.url}/console"
+
+    async def serve(self) -> None:
+        """Serve the console, on the port that it had before if it had one."""
+        control = Control(
+            slack=self.workspace.slack, clock=self.workspace.clock, faults=self.workspace.faults
+        )
+        application = control.application()
+        Console(self.workspace.slack, Truth(self.workspace.clock, self.workspace.faults)).add_to(application)
+        self.listener = Listener(application, kept_port=self.folder / "console-port")
+        await self.listener.start()
+
+    async def unserve(self) -> None:
+        """Serve it no more."""
+        if self.listener:
+            await self.listener.stop()
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [body for name, body in self.heard if name == kind]
@@ -105,16 +126,13 @@ async def formed(folder: Path) -> AsyncIterator[Formed]:
         open_workspace(folder) as workspace,
         connected(workspace, lambda app: _listen(app, heard)) as app,
     ):
-        control = Control(slack=workspace.slack, clock=workspace.clock, faults=workspace.faults)
-        application = control.application()
-        Console(workspace.slack, Truth(workspace.clock, workspace.faults)).add_to(application)
-        listener = Listener(application, kept_port=folder / "console-port")
-        await listener.start()
+        await app.client.chat_postMessage(channel="C_OPS", text="A card", blocks=CARD)
+        running = Formed(workspace, folder, app, heard)
+        await running.serve()
         try:
-            await app.client.chat_postMessage(channel="C_OPS", text="A card", blocks=CARD)
-            yield Formed(workspace, f"{listener.url}/console", app, heard)
+            yield running
         finally:
-            await listener.stop()
+            await running.unserve()
 
 
 def _listen(app: AsyncApp, heard: Heard) -> None:

@@ -142,3 +142,17 @@ async def test_a_button_that_nobody_answers_gets_a_warning(app: Formed, form_pag
     await expect(slow).to_have_attribute("aria-busy", "true")
     await expect(page.locator(".press-warning")).to_contain_text("did not answer in time")
     assert len(app.of("never")) == 1
+
+
+async def test_a_page_finds_back_by_itself(app: Formed, form_pages: Pages) -> None:
+    page = await form_pages.open()
+    await page.locator("#compose").fill("half a thought")
+    await app.unserve()
+    await expect(page.locator(".offline")).to_be_visible()
+
+    await app.serve()
+    await app.app.client.chat_postMessage(channel="C_OPS", text="we are back")
+
+    await expect(page.locator("article", has_text="we are back")).to_be_visible()
+    await expect(page.locator(".offline")).not_to_be_visible()
+    await expect(page.locator("#compose")).to_have_value("half a thought")

@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.standin.console.blocks import render_blocks
 from bot.standin.console.emoji import emoji
+from bot.standin.console.icons import icon
 from bot.standin.console.markup import escape
 from bot.standin.console.mrkdwn import render_mrkdwn
 from bot.standin.console.pieces import Piece
@@ -13,6 +14,7 @@ from bot.standin.console.standpoint import Standpoint
 from bot.standin.slack.cast import BOT_USER, SLACKBOT, Cast
 from bot.standin.slack.messages import Message
 
+_ONLY_YOU = f'<p class="only-you">{icon("eye")}Only visible to you</p>'
 _AVATARS = 8
 _TOGETHER_S = 300  # later messages of one author within this time share the first one's name
 
@@ -116,7 +118,7 @@ def _article(
         kinds += ["ephemeral"] if message.ephemeral_for else []
         whose = "" if follows else _head(cast, at, message)
         side = _time(at, message) if follows else avatar(cast, message.user)
-        only = '<p class="only-you">Only visible to you</p>' if message.ephemeral_for else ""
+        only = _ONLY_YOU if message.ephemeral_for else ""
         foot = "" if in_thread or message.ephemeral_for else _thread_link(at, message, replies)
         return (
             f'<article class="{" ".join(kinds)}" data-ts="{escape(message.ts)}">'

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bot.standin.console.blocks import render_blocks
+from bot.standin.console.icons import icon
 from bot.standin.console.markup import escape
 from bot.standin.console.pieces import Piece
 from bot.standin.console.viewer import Viewer
@@ -41,11 +42,7 @@ def _modal(view: View, depth: int, viewer: Viewer) -> str:
     )
     title = _label(view.source.get("title"), "")
     stacked = depth > 1
-    back = (
-        '<button type="button" class="icon-button" data-close="top" aria-label="Back">←</button>'
-        if stacked
-        else ""
-    )
+    back = _sign("top", "Back", "back") if stacked else ""
     close = "Back" if stacked and not view.source.get("close") else _label(view.source.get("close"), "Cancel")
     submit = ""
     if view.source.get("submit"):
@@ -57,13 +54,17 @@ def _modal(view: View, depth: int, viewer: Viewer) -> str:
     return (
         f'<form class="modal-form" data-view="{escape(view.id)}" novalidate>'
         f'<header class="modal-head">{back}<h2 id="modal-title" tabindex="-1">{title}</h2>'
-        f'<button type="button" class="icon-button" data-close="{"all" if stacked else "top"}" '
-        'aria-label="Close">✕</button></header>'
+        f"{_sign('all' if stacked else 'top', 'Close', 'close')}</header>"
         f'<div class="modal-body" tabindex="0" role="group" aria-labelledby="modal-title">{body}</div>'
         '<p class="modal-trouble" role="alert" hidden></p>'
         f'<footer class="modal-foot"><button type="button" class="plain-button" data-close="top">{close}'
         f"</button>{submit}</footer></form>"
     )
+
+
+def _sign(closes: str, label: str, drawn: str) -> str:
+    start = f'<button type="button" class="icon-button" data-close="{closes}" aria-label="{label}">'
+    return f"{start}{icon(drawn)}</button>"
 
 
 def _label(text: object, otherwise: str) -> str:

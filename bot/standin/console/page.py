@@ -4,6 +4,7 @@ from collections.abc import Callable
 from urllib.parse import urlencode
 
 from bot.standin.console import panel
+from bot.standin.console.icons import icon
 from bot.standin.console.manifest import Manifest
 from bot.standin.console.markup import escape
 from bot.standin.console.messages import avatar
@@ -20,7 +21,8 @@ _THEMES = ("light", "dark")
 _REPLY_BOX = (
     '<form class="composer" data-composer="thread"><p class="refused" role="alert" hidden></p>'
     '<div class="box"><input type="text" name="text" autocomplete="off" aria-label="Reply in thread" '
-    'placeholder="Reply …"><button type="submit" class="send" aria-label="Send reply">➤</button></div></form>'
+    'placeholder="Reply …"><button type="submit" class="send" aria-label="Send reply">'
+    f'{icon("send")}</button></div><p class="keys"><kbd>Enter</kbd> sends · <kbd>Esc</kbd> closes</p></form>'
 )
 Region = Callable[[str], str]
 """The HTML of a region that changes by itself, by its name."""
@@ -62,10 +64,11 @@ def _side(cast: Cast, at: Standpoint, roles: dict[str, str]) -> str:
     channels = visible_channels(cast, at.person.id)
     rooms = "".join(_link(cast, at, one) for one in channels if one.kind != "im")
     direct = "".join(_link(cast, at, one) for one in channels if one.kind == "im")
-    home = _entry(at, HOME, '<span class="sign" aria-hidden="true">⌂</span>Hermes home', at.channel is None)
+    home = _entry(at, HOME, f"{icon('home')}<span>Hermes home</span>", at.channel is None)
     return (
         '<nav class="side" id="side" aria-label="Workspace"><div class="workspace"><b>Demo workspace</b>'
-        '<button type="button" class="side-button" id="theme" aria-label="Change colours">◐</button></div>'
+        '<button type="button" class="side-button" id="theme" '
+        f'aria-label="Change colours">{icon("colours")}</button></div>'
         f'<details class="switch"><summary>{_card(cast, at.person, roles)}</summary>'
         f'<p class="switch-title">Be somebody else</p><ul>{_others(cast, at, roles)}</ul></details>'
         f'<div class="lists"><h2>Apps</h2><ul>{home}</ul><h2>Channels</h2><ul>{rooms}</ul>'
@@ -90,14 +93,12 @@ def _others(cast: Cast, at: Standpoint, roles: dict[str, str]) -> str:
 
 
 def _link(cast: Cast, at: Standpoint, channel: Channel) -> str:
-    sign = "🔒" if channel.kind == "private" else "▫" if channel.archived else "#"
-    sign_shown = f'<span class="sign" aria-hidden="true">{sign}</span>'
+    sign = icon("lock" if channel.kind == "private" else "archive" if channel.archived else "hash")
     if channel.kind == "im":
-        other = next(iter(sorted(channel.members - {at.person.id})), at.person.id)
-        sign_shown = avatar(cast, other)
+        sign = avatar(cast, next(iter(sorted(channel.members - {at.person.id})), at.person.id))
     current = at.channel is not None and channel.id == at.channel.id
     name = escape(shown_channel(cast, channel, at.person.id))
-    return _entry(at, channel.id, sign_shown + f"<span>{name}</span>", current)
+    return _entry(at, channel.id, f"{sign}<span>{name}</span>", current)
 
 
 def _entry(at: Standpoint, channel: str, shown: str, current: bool) -> str:  # noqa: FBT001 - read at the call as a name
@@ -118,7 +119,7 @@ def _title(cast: Cast, channel: Channel, user: str) -> str:
 def _head(title: str, about: str) -> str:
     return (
         '<header class="talk-head"><button type="button" class="icon-button only-narrow" data-drawer="side" '
-        'aria-controls="side" aria-label="Channels and people">☰</button>'
+        f'aria-controls="side" aria-label="Channels and people">{icon("menu")}</button>'
         f'<div class="talk-title"><h1>{escape(title)}</h1><p>{escape(about)}</p></div>'
         '<button type="button" class="plain-button" data-drawer="truth" aria-controls="truth" '
         'aria-expanded="false">The truth</button></header>'
@@ -130,7 +131,7 @@ def _talk(cast: Cast, at: Standpoint, channel: Channel, manifest: Manifest, regi
     why = silence(channel, at.person.id, app_takes_messages=manifest.app_takes_messages)
     box = f'<p class="silence">{escape(why)}</p>' if why else composer(title, manifest)
     inside = escape(f"Messages in {title}")
-    begin = "" if why else _beginning(title)
+    begin = "" if why else _beginning(cast, title)
     return (
         f'<main class="talk">{_head(title, _about(cast, channel))}'
         f'<div class="scroll" id="feed-scroll" tabindex="0" role="log" aria-label="{inside}">'
@@ -148,16 +149,17 @@ def _about(cast: Cast, channel: Channel) -> str:
     return f"{count} members · {there}"
 
 
-def _beginning(title: str) -> str:
+def _beginning(cast: Cast, title: str) -> str:
     examples = "".join(
         f'<li><button type="button" data-example="{escape(text)}"><code>{escape(text)}</code>'
         f"<span>{escape(meaning)}</span></button></li>"
         for text, meaning in EXAMPLES
     )
     return (
-        '<section class="beginning" aria-label="How to begin">'
+        f'<section class="beginning" aria-label="How to begin">{avatar(cast, BOT_USER)}'
         f"<h2>This is the beginning of {escape(title)}</h2>"
-        "<p>Type a command in the box below and press Enter. Choose one to try it:</p>"
+        "<p>Hermes gives you a working Studio in a sandbox of its own, on a home that outlives it. "
+        "Type a command in the box below and press Enter. Choose one to try it:</p>"
         f'<ul class="examples">{examples}</ul></section>'
     )
 
@@ -177,7 +179,7 @@ def composer(title: str, manifest: Manifest) -> str:
         'autocapitalize="off" spellcheck="false" role="combobox" aria-expanded="false" '
         f'aria-controls="usages" aria-autocomplete="list" aria-label="Message {escape(title)}" '
         f'placeholder="Message {escape(title)}, or type / for commands">'
-        '<button type="submit" class="send" aria-label="Send">➤</button></div>'
+        f'<button type="submit" class="send" aria-label="Send">{icon("send")}</button></div>'
         '<p class="keys"><kbd>/</kbd> write · <kbd>↑</kbd> earlier commands · <kbd>Tab</kbd> complete'
         "</p></form>"
     )
@@ -207,7 +209,7 @@ def _thread(at: Standpoint, region: Region, manifest: Manifest) -> str:
 def _pane_head(title: str, name: str) -> str:
     return (
         f'<header class="pane-head"><h2 tabindex="-1">{title}</h2><button type="button" class="icon-button" '
-        f'data-close-{name} aria-label="Close {title.lower()}">✕</button></header>'
+        f'data-close-{name} aria-label="Close {title.lower()}">{icon("close")}</button></header>'
     )
 
 

@@ -6,6 +6,7 @@ import { gather, valueOf } from "./fields.js";
 const confirmBox = document.querySelector("#confirm");
 
 export function listen() {
+  document.addEventListener("keydown", openMenu);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button.el-button");
     if (button) press(button);
@@ -15,6 +16,14 @@ export function listen() {
     if (control && !control.closest(".input-block")) choose(control);
     else if (control?.closest('.input-block[data-dispatch="true"]')) choose(control);
   });
+}
+
+/** Arrow keys open a menu instead of choosing in it unseen, since a choice acts at once. */
+function openMenu(event) {
+  if (!event.target.matches("select[data-action]:not([multiple])") || event.target.closest(".input-block")) return;
+  if (!["ArrowUp", "ArrowDown"].includes(event.key) || !event.target.showPicker) return;
+  event.preventDefault();
+  event.target.showPicker();
 }
 
 async function press(button) {

@@ -4,14 +4,20 @@ import { channel, keep, recall, user } from "./wire.js";
 
 const held = new Map();
 let source = null;
+let following = "";
 
 /** Follow the workspace with this thread open ("" for none). */
 export function follow(thread) {
+  following = thread;
   source?.close();
   source = new EventSource(`/console/stream?${new URLSearchParams({ user, channel, thread })}`);
   const offline = document.querySelector(".offline");
   source.onopen = () => { offline.hidden = true; };
-  source.onerror = () => { offline.hidden = false; };
+  source.onerror = () => {
+    offline.hidden = false;
+    // A browser gives up on an answer that is no stream; this page does not.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => follow(following), 1000);
+  };
   source.onmessage = (event) => {
     for (const [name, news] of Object.entries(JSON.parse(event.data))) {
       if (name === "latest") showUnread(news);
@@ -21,8 +27,13 @@ export function follow(thread) {
   };
 }
 
+// A browser keeps six connections to a host: tabs that nobody looks at leave theirs to the others.
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden") source?.close();
+  else follow(following);
+});
 addEventListener("pagehide", () => source?.close());
-addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+addEventListener("pageshow", (event) => { if (event.persisted) follow(following); });
 
 function update(name, news) {
   const region = document.querySelector(`[data-region="${name}"]`);
@@ -139,18 +150,24 @@ function settle(scroll, wasAtEnd, grew) {
   else if (grew && scroll.id === "feed-scroll") document.querySelector(".newer").hidden = false;
 }
 
+/** Whoever reads the end of a column keeps reading it when lines break anew or an image has come. */
 export function watchScroll() {
-  const newer = document.querySelector(".newer");
-  const feed = document.querySelector("#feed-scroll");
-  if (!feed) return;
-  feed.scrollTop = feed.scrollHeight;
-  newer.addEventListener("click", () => {
+  for (const scroll of document.querySelectorAll("#feed-scroll, #thread-scroll")) {
+    let atEnd = true;
+    scroll.scrollTop = scroll.scrollHeight;
+    scroll.addEventListener("scroll", () => {
+      atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
+      if (atEnd && scroll.id === "feed-scroll") document.querySelector(".newer").hidden = true;
+    }, { passive: true });
+    const sizes = new ResizeObserver(() => { if (atEnd) scroll.scrollTop = scroll.scrollHeight; });
+    sizes.observe(scroll);
+    sizes.observe(scroll.querySelector(".feed"));
+  }
+  document.querySelector(".newer")?.addEventListener("click", (event) => {
+    const feed = document.querySelector("#feed-scroll");
     feed.scrollTop = feed.scrollHeight;
-    newer.hidden = true;
+    event.target.hidden = true;
   });
-  feed.addEventListener("scroll", () => {
-    if (feed.scrollHeight - feed.scrollTop - feed.clientHeight < 80) newer.hidden = true;
-  }, { passive: true });
 }
 
 /** Channels with something newer than what this person has seen are bold. */
