@@ -106,7 +106,11 @@ SAMPLES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ("Homes", "h", "x"),
     ),
     "data_visualization": (
-        {"type": "data_visualization", "title": "Use", "chart": {"type": "pie"}},
+        {
+            "type": "data_visualization",
+            "title": "Use",
+            "chart": {"type": "pie", "segments": [{"label": "free", "value": 3}]},
+        },
         ("Use", "pie"),
     ),
 }

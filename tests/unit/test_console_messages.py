@@ -40,7 +40,6 @@ def more_messages() -> Iterator[tuple[str, Message]]:
     yield "announcement", result.announcement(REQUEST)
     yield "announcement-failed", result.announcement_failed(REQUEST, failure())
     yield "refusal", help_.refusal_message(refusals.unknown_verb("creat<e>"))
-    yield "example", help_.example_message()
     yield "not-asked", stop.not_asked("U_OPERATOR", "alpha", "It is gone.")
     yield "working", stop.working("U_OPERATOR")
     yield "kept", notices.settled("t", stop.stop_card(PLAN, "cli:anna").blocks, stop.decided_keep("U_1", AT))
