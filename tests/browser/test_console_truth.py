@@ -1,6 +1,7 @@
 """The side panel: faults are armed and cleared there, the clock moves, and failures look as in Slack."""
 
 import pytest
+from browser.acts import about, type_command
 from browser.pages import Pages
 from e2e.installed import Installed
 from playwright.async_api import expect
@@ -16,11 +17,9 @@ async def test_an_armed_fault_happens_and_is_gone(pages: Pages, site: Installed)
     armed = page.locator("[data-region=armed]")
     await expect(armed).to_contain_text("create-no-capacity")
 
-    await page.locator("#compose").fill("/hermes create home=no-room")
-    await page.locator("#compose").press("Enter")
+    await type_command(page, "/hermes create home=no-room")
 
-    failed = page.locator(".feed article", has_text="no-room").last
-    await expect(failed.locator(".replies")).to_be_visible()
+    await expect(about(page, "no-room").locator(".replies")).to_be_visible()
     await expect(armed).not_to_contain_text("create-no-capacity", timeout=30_000)
     assert await site.sandboxes("no-room") == []
 
@@ -53,18 +52,15 @@ async def test_the_clock_moves_and_an_idle_sandbox_sleeps(pages: Pages, site: In
 
 
 async def test_what_nobody_answers_looks_as_in_slack(pages: Pages, site: Installed) -> None:
-    thread = await site.create("U_OPERATOR", "home=unanswered")
+    await site.create("U_OPERATOR", "home=unanswered")
     page = await pages.open()
-    await page.locator(".feed article", has_text="unanswered").last.locator(".replies").click()
+    await about(page, "unanswered").locator(".replies").click()
     await site.end_bot()
 
     await page.locator("#thread").get_by_role("button", name="Open Studio").click()
     await expect(page.locator("#thread .press-warning")).to_contain_text("The app is not connected")
-    await page.locator("#compose").fill("/hermes help")
-    await page.locator("#compose").press("Enter")
+    await type_command(page, "/hermes help")
 
     await expect(page.locator("article.ephemeral").last).to_contain_text(
         '/hermes failed with the error "dispatch_failed"'
     )
-    await site.start_bot()
-    assert thread.ts

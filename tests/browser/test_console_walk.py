@@ -3,24 +3,12 @@
 import re
 
 import pytest
+from browser.acts import about, created, type_command
 from browser.pages import Pages
 from e2e.installed import Installed
 from playwright.async_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
-
-
-async def type_command(page: Page, text: str) -> None:
-    await page.locator("#compose").fill(text)
-    await page.locator("#compose").press("Enter")
-
-
-async def created(page: Page, home: str) -> None:
-    """Type a create and follow its thread to a good end."""
-    await type_command(page, f"/hermes create home={home} workspace={home}")
-    first = page.locator(".feed article", has_text=f"home {home}").last
-    await first.locator(".replies").click()
-    await expect(page.locator("#thread article", has_text="is ready").last).to_be_visible(timeout=40_000)
 
 
 async def test_create_is_followed_opened_and_stopped(pages: Pages, site: Installed) -> None:
@@ -122,8 +110,7 @@ async def test_everything_is_within_reach_of_the_keyboard(pages: Pages, site: In
     await expect(page.locator("#compose")).to_have_value("/hermes create home=")
     await keys.type("keys")
     await keys.press("Enter")
-    replies = page.locator(".feed article", has_text="home keys").last.locator(".replies")
-    await replies.focus()
+    await about(page, "keys").locator(".replies").focus()
     await keys.press("Enter")
     await expect(page.locator("#thread h2")).to_be_focused()
     open_studio = page.locator("#thread").get_by_role("button", name="Open Studio")

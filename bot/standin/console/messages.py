@@ -15,6 +15,9 @@ from bot.standin.slack.cast import BOT_USER, SLACKBOT, Cast
 from bot.standin.slack.messages import Message
 
 _ONLY_YOU = f'<p class="only-you">{icon("eye")}Only visible to you</p>'
+MOST_SHOWN = 300
+"""Messages in a channel's column; what is older is kept, but no page grows without end."""
+_EARLIER = f"Only the newest {MOST_SHOWN} messages are shown."
 _AVATARS = 8
 _TOGETHER_S = 300  # later messages of one author within this time share the first one's name
 
@@ -29,7 +32,9 @@ def channel_pieces(
         if message.thread_ts:
             replies.setdefault(message.thread_ts, []).append(message)
     roots = [message for message in seen if not message.thread_ts]
-    yield from _column(cast, at, roots, replies, today)
+    if len(roots) > MOST_SHOWN:
+        yield Piece("earlier", MOST_SHOWN, lambda: f'<p class="quiet earlier">{_EARLIER}</p>')
+    yield from _column(cast, at, roots[-MOST_SHOWN:], replies, today)
 
 
 def thread_pieces(cast: Cast, at: Standpoint, messages: Iterable[Message], today: dt.date) -> Iterator[Piece]:

@@ -28,9 +28,10 @@ _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
+_OURS_ALONE = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
 _HEADERS = {
+    **_OURS_ALONE,
     "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
@@ -69,8 +70,8 @@ class Console:
             raise web.HTTPNotFound
         headers = {
             "Content-Type": f"{_TYPES[path.suffix]}; charset=utf-8",
-            "X-Content-Type-Options": "nosniff",
             "Cache-Control": "no-cache",
+            **_OURS_ALONE,
         }
         return web.FileResponse(path, headers=headers)
 
@@ -171,5 +172,5 @@ def file_headers(mimetype: str) -> Mapping[str, str]:
     return {
         "Content-Disposition": kind,
         "Content-Security-Policy": "default-src 'none'; sandbox",
-        "X-Content-Type-Options": "nosniff",
+        **_OURS_ALONE,
     }

@@ -3,7 +3,9 @@
 import { channel, send, user } from "./wire.js";
 import { gather, valueOf } from "./fields.js";
 
+const TYPING_MS = 300;
 const confirmBox = document.querySelector("#confirm");
+const pauses = new WeakMap();
 
 export function listen() {
   document.addEventListener("keydown", openMenu);
@@ -13,9 +15,21 @@ export function listen() {
   });
   document.addEventListener("change", (event) => {
     const control = event.target.closest("[data-action]:is(select, input, textarea, fieldset)");
-    if (control && !control.closest(".input-block")) choose(control);
-    else if (control?.closest('.input-block[data-dispatch="true"]')) choose(control);
+    if (control && dispatches(control)) choose(control);
   });
+  document.addEventListener("input", (event) => {
+    const block = event.target.closest(".input-block[data-dispatch='true']");
+    if (!block?.dataset.dispatchOn?.includes("on_character_entered")) return;
+    clearTimeout(pauses.get(block));
+    pauses.set(block, setTimeout(() => choose(event.target), TYPING_MS));
+  });
+}
+
+/** Outside input blocks every choice is told to the app, inside only where the block asks for it. */
+function dispatches(control) {
+  const block = control.closest(".input-block");
+  if (!block) return true;
+  return block.dataset.dispatch === "true" && !block.dataset.dispatchOn?.includes("on_character_entered");
 }
 
 /** Arrow keys open a menu instead of choosing in it unseen, since a choice acts at once. */
@@ -36,15 +50,21 @@ async function press(button) {
 async function choose(control) {
   const selected = valueOf(control);
   const option = control.selectedOptions?.[0];
-  const before = control.dataset.shown ?? "";
-  if (selected === null || selected === "") return;
+  if (selected === null && !control.closest(".input-block")) return;
   if (!(await agreed(control))) {
-    if (control.matches("select")) control.value = before;
+    undo(control);
     return;
   }
   if (option?.dataset.url) open(option.dataset.url, "_blank", "noopener");
   await deliver(control, { selected });
   if (control.matches(".el-overflow")) control.value = "";
+}
+
+/** Back to what the server sent. */
+function undo(control) {
+  for (const option of control.options ?? []) option.selected = option.defaultSelected;
+  for (const box of control.querySelectorAll("input")) box.checked = box.defaultChecked;
+  if (control.matches("input, textarea")) control.value = control.defaultValue;
 }
 
 async function deliver(control, more) {
