@@ -80,6 +80,7 @@ async def truth(page: Page) -> list[str]:
     await page.locator(".fault-target > summary").first.click()
     await page.get_by_role("button", name="Arm slow-api").first.click()
     await page.locator("[data-region=folders] summary", has_text="alpha").click()
+    await page.locator("[data-part=faults] > summary").scroll_into_view_if_needed()
     found = await portraits(page, "truth-faults")
     await page.locator("[data-part=faults] > summary").click()
     found += await portraits(page, "truth")

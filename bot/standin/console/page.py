@@ -133,7 +133,7 @@ def _talk(cast: Cast, at: Standpoint, channel: Channel, manifest: Manifest, regi
     inside = escape(f"Messages in {title}")
     begin = "" if why else _beginning(cast, title)
     return (
-        f'<main class="talk">{_head(title, _about(cast, channel))}'
+        f'<main class="talk">{_head(title, _about(cast, channel))}{_tabs(at) if _is_app(channel) else ""}'
         f'<div class="scroll" id="feed-scroll" tabindex="0" role="log" aria-label="{inside}">'
         f"{begin}{_live(region, 'feed', 'feed')}</div>"
         '<button type="button" class="newer" hidden>New messages ↓</button>'
@@ -141,9 +141,13 @@ def _talk(cast: Cast, at: Standpoint, channel: Channel, manifest: Manifest, regi
     )
 
 
+def _is_app(channel: Channel) -> bool:
+    return channel.kind == "im" and BOT_USER in channel.members
+
+
 def _about(cast: Cast, channel: Channel) -> str:
     if channel.kind == "im":
-        return "App" if BOT_USER in channel.members else "Direct message"
+        return "App" if _is_app(channel) else "Direct message"
     count = len(channel.members & set(cast.people))
     there = "Hermes is here" if BOT_USER in channel.members else "Hermes is not here"
     return f"{count} members · {there}"
@@ -186,13 +190,19 @@ def composer(title: str, manifest: Manifest) -> str:
 
 
 def _home(at: Standpoint, region: Region) -> str:
-    messages = escape(_address(at.person.id, f"D_{at.person.id}"))
     return (
-        f'<main class="talk">{_head("Hermes", "App")}<div class="tabs"><a aria-current="page" '
-        f'href="{escape(_address(at.person.id, HOME))}">Home</a><a href="{messages}">Messages</a></div>'
+        f'<main class="talk">{_head("Hermes", "App")}{_tabs(at)}'
         '<div class="scroll home-scroll" tabindex="0" role="region" aria-label="App Home">'
         f"{_live(region, 'home', 'home')}</div></main>"
     )
+
+
+def _tabs(at: Standpoint) -> str:
+    links = []
+    for channel, name in ((HOME, "Home"), (f"D_{at.person.id}", "Messages")):
+        mark = ' aria-current="page"' if channel == at.channel_id else ""
+        links.append(f'<a href="{escape(_address(at.person.id, channel))}"{mark}>{name}</a>')
+    return f'<nav class="tabs" aria-label="Hermes">{"".join(links)}</nav>'
 
 
 def _thread(at: Standpoint, region: Region, manifest: Manifest) -> str:
