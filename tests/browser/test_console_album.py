@@ -4,6 +4,7 @@ import struct
 import zlib
 
 import pytest
+from browser.acts import about, followed, type_command
 from browser.pages import Pages, photograph, portraits, serious
 from e2e.installed import Installed
 from playwright.async_api import Page, expect
@@ -71,6 +72,18 @@ async def test_channel_thread_window_question_and_truth(pages: Pages, site: Inst
     found += await truth(page)
 
     assert found == []
+
+
+async def test_a_create_under_way(pages: Pages, site: Installed) -> None:
+    await site.fault("cube", "slow-api", delay_s=6)
+    page = await pages.open()
+    await type_command(page, "/hermes create home=under-way")
+    await about(page, "under-way").locator(".replies").click()
+    await expect(page.locator("#thread").get_by_role("button", name="Cancel")).to_be_visible()
+
+    assert await portraits(page, "progress") == []
+
+    await followed(page)
 
 
 async def truth(page: Page) -> list[str]:

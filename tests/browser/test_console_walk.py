@@ -45,6 +45,8 @@ async def test_create_is_followed_opened_and_stopped(pages: Pages, site: Install
     await card.get_by_role("button", name="Stop sandbox").click()
     await question.get_by_role("button", name="Stop it").click()
     await expect(page.locator(".feed article", has_text="Stopped by")).to_be_visible(timeout=30_000)
+    # The button is gone; its message keeps the keyboard's place.
+    await expect(page.locator(".feed article", has_text="Stopped by")).to_be_focused()
     await expect(box).to_have_count(0)
 
 
@@ -98,6 +100,20 @@ async def test_reading_further_up_is_not_disturbed(pages: Pages, site: Installed
     assert await feed.evaluate("one => one.scrollTop") == 0
     await newer.click()
     await expect(page.locator("article", has_text="the newest")).to_be_in_viewport()
+
+
+async def test_the_end_stays_in_sight_when_a_thread_opens_beside_it(pages: Pages, site: Installed) -> None:
+    for number in range(20):
+        await site.control.post("/say", user="U_ADMIN", channel="C_AUDIT", text=f"{number} " + "long " * 30)
+    page = await pages.open(channel="C_AUDIT")
+    last = page.locator(".feed article").last
+    await expect(last).to_be_in_viewport(ratio=0.9)
+
+    await last.hover()
+    await last.get_by_role("button", name="Reply in thread").click()
+
+    await expect(page.locator("#thread")).to_be_visible()
+    await expect(page.locator("#feed-scroll article").last).to_be_in_viewport(ratio=0.9)
 
 
 async def test_everything_is_within_reach_of_the_keyboard(pages: Pages, site: Installed) -> None:

@@ -1,6 +1,7 @@
 // Modals as dialogs: opened and closed by what the server says is open.
 
 import { gather, mark, wrong } from "./fields.js";
+import { findAgain } from "./press.js";
 import { send, user } from "./wire.js";
 
 const dialog = document.querySelector("#modal");
@@ -32,7 +33,7 @@ function show() {
   const form = region.querySelector("form");
   if (!form) {
     if (dialog.open) dialog.close();
-    if (opener?.isConnected) opener.focus();
+    if (opener) (opener.isConnected ? opener : findAgain(opener) ?? document.querySelector("#compose"))?.focus();
     opener = null;
     return;
   }

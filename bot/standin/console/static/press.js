@@ -99,9 +99,11 @@ function warn(control, reason) {
   found.after(sign);
 }
 
-function findAgain(control) {
+/** The control, or the one that has taken its place. */
+export function findAgain(control) {
   if (control.isConnected) return control;
   const { action, block } = control.dataset;
+  if (!action) return null;
   return document.querySelector(`[data-block=${JSON.stringify(block)}][data-action=${JSON.stringify(action)}]`);
 }
 

@@ -88,14 +88,21 @@ function exchanged(old, html) {
   for (const details of piece.querySelectorAll("details[data-keep]")) {
     if (opened.has(details.dataset.keep)) details.open = opened.get(details.dataset.keep);
   }
-  const way = old.contains(document.activeElement) ? wayTo(document.activeElement, old) : "";
+  const focused = old.contains(document.activeElement);
+  const way = focused ? wayTo(document.activeElement, old) : "";
   const typed = old.querySelector("form") ? typedIn(old) : [];
   const scrolled = old.querySelector(".modal-body")?.scrollTop;
   old.replaceWith(piece);
   for (const restore of typed) restore(piece);
   if (scrolled) piece.querySelector(".modal-body").scrollTop = scrolled;
-  if (way) piece.querySelector(way)?.focus({ preventScroll: true });
+  if (focused) refocus((way && piece.querySelector(way)) || piece.querySelector("article"));
   return piece;
+}
+
+/** Whoever was on a button that is gone stays at its message instead of starting the page anew. */
+function refocus(element) {
+  if (element?.matches("article")) element.tabIndex = -1;
+  element?.focus({ preventScroll: true });
 }
 
 function made(html) {
@@ -154,12 +161,17 @@ function settle(scroll, wasAtEnd, grew) {
 export function watchScroll() {
   for (const scroll of document.querySelectorAll("#feed-scroll, #thread-scroll")) {
     let atEnd = true;
-    scroll.scrollTop = scroll.scrollHeight;
+    let height = 0;
     scroll.addEventListener("scroll", () => {
+      // The column is being laid out anew, and the browser moved in it, not the person.
+      if (scroll.scrollHeight !== height) return;
       atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
       if (atEnd && scroll.id === "feed-scroll") document.querySelector(".newer").hidden = true;
     }, { passive: true });
-    const sizes = new ResizeObserver(() => { if (atEnd) scroll.scrollTop = scroll.scrollHeight; });
+    const sizes = new ResizeObserver(() => {
+      if (atEnd) scroll.scrollTop = scroll.scrollHeight;
+      height = scroll.scrollHeight;
+    });
     sizes.observe(scroll);
     sizes.observe(scroll.querySelector(".feed"));
   }
