@@ -113,6 +113,7 @@ def _article(
         told,
         follows,
         at.viewer.tz,
+        dt.datetime.fromtimestamp(at.viewer.moment, at.zone).date(),  # dates read "today" until midnight
     )
 
     prefix = f"{'thread' if in_thread else 'feed'}-{message.ts}"

@@ -43,7 +43,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="/console/static/icon.svg">{styles}'
         f'<script type="module" src="/console/static/console.js"></script></head><body {data}>'
-        '<a class="skip" href="#compose">Skip to the message box</a><div class="app">'
+        '<a class="skip" href="#talk">Skip to the messages</a><div class="app">'
         f"{_side(cast, at, roles)}"
         f"{_home(at, region) if at.channel is None else _talk(cast, at, at.channel, manifest, region)}"
         f"{_thread(at, region, manifest)}{_truth(region)}</div>"
@@ -51,7 +51,7 @@ def page(
         '<p class="offline" role="status" hidden>The stand-ins do not answer. Trying again …</p>'
         f'<dialog id="modal" aria-labelledby="modal-title">{_live(region, "modal")}</dialog>'
         '<dialog id="confirm" class="confirm" aria-labelledby="confirm-title"></dialog>'
-        "</body></html>"
+        '<noscript><p class="offline">This page works with JavaScript only.</p></noscript></body></html>'
     )
 
 
@@ -133,7 +133,8 @@ def _talk(cast: Cast, at: Standpoint, channel: Channel, manifest: Manifest, regi
     inside = escape(f"Messages in {title}")
     begin = "" if why else _beginning(cast, title)
     return (
-        f'<main class="talk">{_head(title, _about(cast, channel))}{_tabs(at) if _is_app(channel) else ""}'
+        f'<main class="talk" id="talk" tabindex="-1">{_head(title, _about(cast, channel))}'
+        f"{_tabs(at) if _is_app(channel) else ''}"
         f'<div class="scroll" id="feed-scroll" tabindex="0" role="log" aria-label="{inside}">'
         f"{begin}{_live(region, 'feed', 'feed')}</div>"
         '<button type="button" class="newer" hidden>New messages ↓</button>'
@@ -191,7 +192,7 @@ def composer(title: str, manifest: Manifest) -> str:
 
 def _home(at: Standpoint, region: Region) -> str:
     return (
-        f'<main class="talk">{_head("Hermes", "App")}{_tabs(at)}'
+        f'<main class="talk" id="talk" tabindex="-1">{_head("Hermes", "App")}{_tabs(at)}'
         '<div class="scroll home-scroll" tabindex="0" role="region" aria-label="App Home">'
         f"{_live(region, 'home', 'home')}</div></main>"
     )
