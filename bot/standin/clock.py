@@ -19,6 +19,11 @@ class StandInClock:
         self._moved = asyncio.Event()
         self._write()
 
+    @property
+    def offset(self) -> float:
+        """How many seconds this clock is ahead of the machine's."""
+        return self._offset
+
     def time(self) -> float:
         """Now, in seconds since the epoch."""
         return time.time() + self._offset

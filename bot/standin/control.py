@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from bot.standin.clock import StandInClock
+from bot.standin.console.routes import file_headers
 from bot.standin.faults import Faults, UnknownFaultError
 from bot.standin.slack import ImpossibleActionError, SlackStandIn
 from bot.standin.slack.people import Click
@@ -119,6 +120,8 @@ class Control:
                 await self._slack.people.open_home(user, _text(body, "tab", default="home"))
             )
         in_message = not home and "view_id" not in body
+        if "view_id" in body and "filled" in body:
+            self._slack.fill(user, _optional(body, "view_id"), _values(body, "filled"))
         click = Click(
             user=user,
             action_id=_text(body, "action_id"),
@@ -135,9 +138,7 @@ class Control:
 
     async def _submit(self, request: web.Request) -> web.Response:
         body = await _body(request)
-        values = body.get("values", {})
-        if not isinstance(values, dict) or not all(isinstance(actions, dict) for actions in values.values()):
-            raise ImpossibleActionError('values must look like {"block_id": {"action_id": "text"}}')
+        values = _values(body, "values")
         answer = await self._slack.people.submit(_text(body, "user"), _optional(body, "view_id"), values)
         return web.json_response(answer)
 
@@ -177,6 +178,7 @@ class Control:
         headers = {
             "Content-Type": file.mimetype,
             "X-File-Name": file.name.encode("ascii", "replace").decode(),
+            **file_headers(file.mimetype),
         }
         return web.Response(body=file.content, headers=headers)
 
@@ -234,9 +236,14 @@ class Control:
     async def _report_faults(self, _request: web.Request) -> web.Response:
         return web.json_response(self._faults.report())
 
-    async def _disarm(self, _request: web.Request) -> web.Response:
-        self._faults.clear()
-        self._slack.recover()
+    async def _disarm(self, request: web.Request) -> web.Response:
+        target, kind = request.query.get("target"), request.query.get("kind")
+        if target is None and kind is None:
+            self._faults.clear()
+        else:
+            self._faults.disarm(target or "", kind or "")
+        if target in {None, "slack"}:
+            self._slack.recover()
         return web.json_response(self._faults.report())
 
     async def _advance(self, request: web.Request) -> web.Response:
@@ -275,6 +282,13 @@ def _text(body: Mapping[str, Any], name: str, *, default: str | None = None) -> 
 
 def _optional(body: Mapping[str, Any], name: str) -> str | None:
     return None if body.get(name) is None else _text(body, name)
+
+
+def _values(body: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    values = body.get(name, {})
+    if not isinstance(values, dict) or not all(isinstance(actions, dict) for actions in values.values()):
+        raise ImpossibleActionError(f'{name} must look like {{"block_id": {{"action_id": "text"}}}}')
+    return values
 
 
 def _names(body: Mapping[str, Any], name: str) -> list[str]:

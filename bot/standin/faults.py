@@ -229,6 +229,11 @@ class Faults:
                 self._tell()
         return fault
 
+    def disarm(self, target: str, kind: str) -> None:
+        """Disarm every fault of one kind."""
+        self._armed = [fault for fault in self._armed if (fault.target, fault.kind) != (target, kind)]
+        self._tell()
+
     def clear(self) -> None:
         """Disarm everything, and repair what it has left behind."""
         self._armed.clear()

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from bot.standin import bot_files
 from bot.standin.clock import StandInClock
-from bot.standin.console import Console
+from bot.standin.console import Console, Truth
 from bot.standin.control import Control
 from bot.standin.cube import CubeStandIn
 from bot.standin.cube.platform import VERSIONS
@@ -177,7 +177,14 @@ async def _start(
     started.push_async_callback(slack.stop)
     await slack.start()
     control = Control(slack=slack, clock=clock, faults=faults, make_paper=cube.add_paper).application()
-    Console(slack, cube.report).add_to(control)
+    truth = Truth(
+        clock=clock,
+        faults=faults,
+        report=cube.report,
+        shared={space.node_id: space.shared for space in spaces},
+        config_file=state / "bot" / "hermes-bot.toml",
+    )
+    Console(slack, truth).add_to(control)
     listener = Listener(control, kept_port=state / "control-port")
     started.push_async_callback(listener.stop)
     await listener.start()

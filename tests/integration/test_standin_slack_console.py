@@ -1,6 +1,8 @@
-"""The console page: it shows and presses what the workspace holds, and never runs what a message says."""
+"""The console: what the page and its stream tell whom, and that nothing a message says ever runs."""
 
-import re
+import asyncio
+import contextlib
+import json
 from collections.abc import AsyncIterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -8,27 +10,58 @@ from typing import Any
 
 import aiohttp
 import pytest
+import yaml
 from aiohttp import web
 from integration.standin_slack_kit import Workspace, connected, hears_everything, open_workspace
 
-from bot.standin.console import Console
-from bot.standin.console_blocks import mrkdwn
+from bot.standin.console import Console, Truth
+from bot.standin.console.manifest import read_manifest
+from bot.standin.control import Control
 from bot.standin.listener import Listener
 
 EVIL = '<script>alert("x")</script>"\'><img src=x onerror=alert(1)>'
 
 
 class Elements(HTMLParser):
-    """The tags and attributes that a browser would see."""
+    """The tags and attributes that a browser would see, and the values of ``data-ts``."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.attributes: list[str] = []
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [name for name, _ in attrs]
+
+
+class Stream:
+    """An open page, as far as the server knows."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.seen = ""
+        """All HTML that has come so far."""
+
+    async def news(self) -> dict[str, Any]:
+        """The next event."""
+        while True:
+            line = (await asyncio.wait_for(self._response.content.readline(), 5)).decode()
+            assert line, "the stream has ended"
+            if line.startswith("data: "):
+                found: dict[str, Any] = json.loads(line.removeprefix("data: "))
+                self.seen += "".join(
+                    text for name, one in found.items() if name != "latest" for text in one["html"].values()
+                )
+                return found
+
+    async def until(self, words: str) -> dict[str, Any]:
+        """The event that first shows these words."""
+        while True:
+            news = await self.news()
+            if words in self.seen:
+                return news
 
 
 @pytest.fixture
@@ -39,57 +72,36 @@ async def workspace(tmp_path: Path) -> AsyncIterator[Workspace]:
 
 @pytest.fixture
 async def console(workspace: Workspace, tmp_path: Path) -> AsyncIterator[str]:
-    application = web.Application()
-    Console(workspace.slack, lambda: {"sandboxes": []}).add_to(application)
+    """The address of a console over the workspace, with the control API beside it as in real life."""
+    control = Control(slack=workspace.slack, clock=workspace.clock, faults=workspace.faults)
+    application = control.application()
+    Console(workspace.slack, Truth(workspace.clock, workspace.faults)).add_to(application)
     listener = Listener(application, kept_port=tmp_path / "console-port")
     await listener.start()
     yield f"{listener.url}/console"
     await listener.stop()
 
 
-async def page(workspace: Workspace, url: str) -> str:
-    async with workspace.http.get(url) as response:
+async def page(workspace: Workspace, url: str, **query: str) -> str:
+    async with workspace.http.get(url, params=query) as response:
         assert response.status == 200
         return await response.text()
 
 
-async def press(workspace: Workspace, url: str, text: str, label: str) -> None:
-    """Send the form that holds the button, as a browser does."""
-    form = next(
-        found for found in re.findall(r"<form method=post.*?</form>", text, re.DOTALL) if label in found
-    )
-    deed = re.search(r"action=/console/(\w+)", form)
-    assert deed
-    data = aiohttp.FormData(dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form)))
-    async with workspace.http.post(f"{url}/{deed[1]}", data=data) as response:
-        assert response.status == 200
-
-
-async def test_a_command_and_a_press_reach_the_app(workspace: Workspace, console: str) -> None:
-    heard: list[dict[str, Any]] = []
-    element = {
-        "type": "button",
-        "action_id": "go",
-        "value": "7",
-        "text": {"type": "plain_text", "text": "Go on"},
-    }
-    async with connected(workspace, lambda app: hears_everything(app, heard)) as app:
-        form = {"user": "U_OPERATOR", "channel": "C_OPS", "text": "create home=alpha"}
-        async with workspace.http.post(f"{console}/command", data=form) as response:
-            assert response.status == 200
-        await app.client.chat_postMessage(
-            channel="C_OPS", text="card", blocks=[{"type": "actions", "elements": [element]}]
-        )
-
-        await press(workspace, console, await page(workspace, f"{console}/live"), "Go on")
-
-    assert heard[0]["text"] == "create home=alpha"
-    assert (heard[1]["user"]["id"], heard[1]["actions"][0]["value"]) == ("U_OPERATOR", "7")
+@contextlib.asynccontextmanager
+async def watching(workspace: Workspace, url: str, **query: str) -> AsyncIterator[Stream]:
+    """A stream that has told everything that there is now."""
+    async with workspace.http.get(f"{url}/stream", params=query) as response:
+        assert response.content_type == "text/event-stream"
+        stream = Stream(response)
+        await stream.news()
+        yield stream
 
 
 async def test_whatever_a_message_says_is_text(workspace: Workspace, console: str) -> None:
     client = workspace.client()
     plain = {"type": "plain_text", "text": EVIL[:70]}
+    button = {"type": "button", "action_id": EVIL, "value": EVIL, "text": plain}
     await client.chat_postMessage(channel="C_OPS", text=EVIL)
     await client.chat_postMessage(
         channel="C_OPS",
@@ -97,42 +109,218 @@ async def test_whatever_a_message_says_is_text(workspace: Workspace, console: st
         blocks=[
             {"type": "header", "text": plain},
             {"type": "section", "text": {"type": "mrkdwn", "text": EVIL}, "block_id": EVIL},
-            {
-                "type": "actions",
-                "elements": [{"type": "button", "action_id": EVIL, "value": EVIL, "text": plain}],
-            },
+            {"type": "actions", "elements": [button]},
             {"type": "table", "rows": [[{"type": "raw_text", "text": EVIL}]]},
         ],
     )
 
-    text = await page(workspace, f"{console}?error={EVIL}&user={EVIL}")
+    seen = Elements(await page(workspace, console, user=EVIL, channel=EVIL, thread=EVIL))
 
-    seen = Elements()
-    seen.feed(text)
     assert "img" not in seen.tags
     assert seen.tags.count("script") == 1
     assert not [name for name in seen.attributes if name.startswith("on")]
+    assert "style" not in seen.tags + seen.attributes
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("<https://x.example/?a=1&amp;b=2|here>", 'href="https://x.example/?a=1&amp;b=2"'),
-        ("<javascript:alert(1)|here>", "here"),
-        ("a &lt;b&gt; &amp; c", "a &lt;b&gt; &amp; c"),
-        ("*bold* and `code`", "<b>bold</b> and <code>code</code>"),
-        ("<@U_X|ola> in <#C_X|ops>", "<b>@ola</b> in <b>#ops</b>"),
-    ],
-)
-def test_markup_becomes_harmless_html(text: str, shown: str) -> None:
-    made = mrkdwn(text)
+async def test_a_new_message_comes_without_a_reload_and_nothing_else_comes_again(
+    workspace: Workspace, console: str
+) -> None:
+    await workspace.client().chat_postMessage(channel="C_OPS", text="an earlier word")
+    async with watching(workspace, console, channel="C_OPS") as stream:
+        posted = await workspace.client().chat_postMessage(channel="C_OPS", text="the second one")
 
-    assert shown in made
-    assert "javascript:" not in made
+        news = await stream.until("the second one")
+
+    assert list(news["feed"]["html"]) == [posted["ts"]]
+    assert stream.seen.count("an earlier word") == 1
 
 
-async def test_a_modal_is_filled_in_and_submitted(workspace: Workspace, console: str) -> None:
+async def test_an_edit_replaces_its_message_alone(workspace: Workspace, console: str) -> None:
+    client = workspace.client()
+    await client.chat_postMessage(channel="C_OPS", text="bystander")
+    posted = await client.chat_postMessage(channel="C_OPS", text="as it was")
+    async with watching(workspace, console, channel="C_OPS") as stream:
+        await client.chat_update(channel="C_OPS", ts=posted["ts"], text="as it is")
+
+        news = await stream.until("as it is")
+
+    assert list(news["feed"]["html"]) == [posted["ts"]]
+
+
+async def test_replies_are_counted_in_the_channel_and_shown_in_the_thread(
+    workspace: Workspace, console: str
+) -> None:
+    client = workspace.client()
+    first = await client.chat_postMessage(channel="C_OPS", text="a question")
+    async with watching(workspace, console, channel="C_OPS", thread=first["ts"]) as stream:
+        reply = await client.chat_postMessage(channel="C_OPS", text="an answer", thread_ts=first["ts"])
+
+        news = await stream.until("an answer")
+
+    assert "1 reply" in news["feed"]["html"][first["ts"]]
+    assert reply["ts"] not in dict(news["feed"]["order"])
+    assert "an answer" in news["thread"]["html"][reply["ts"]]
+
+
+async def test_an_ephemeral_message_reaches_its_person_alone(workspace: Workspace, console: str) -> None:
+    client = workspace.client()
+    async with (
+        watching(workspace, console, user="U_OPERATOR", channel="C_OPS") as mine,
+        watching(workspace, console, user="U_OPERATOR2", channel="C_OPS") as other,
+    ):
+        await client.chat_postEphemeral(channel="C_OPS", user="U_OPERATOR", text="a whisper")
+        await client.chat_postMessage(channel="C_OPS", text="said aloud")
+
+        await mine.until("said aloud")
+        await other.until("said aloud")
+
+    assert "a whisper" in mine.seen
+    assert "Only visible to you" in mine.seen
+    assert "whisper" not in other.seen + await page(workspace, console, user="U_OPERATOR2")
+
+
+async def test_a_modal_opens_for_its_person_alone(workspace: Workspace, console: str) -> None:
+    async with (
+        watching(workspace, console, user="U_OPERATOR") as mine,
+        watching(workspace, console, user="U_OPERATOR2") as other,
+    ):
+        await open_form(workspace)
+        await workspace.client().chat_postMessage(channel="C_OPS", text="said aloud")
+
+        await mine.until("said aloud")
+        await other.until("said aloud")
+
+    assert "Because of what" in mine.seen
+    assert "Because of what" not in other.seen
+
+
+async def test_errors_of_a_submission_come_back_on_their_field(workspace: Workspace, console: str) -> None:
+    def refuse(app: Any) -> None:
+        async def answer(ack: Any) -> None:
+            await ack(response_action="errors", errors={"why": "say more"})
+
+        app.view("form")(answer)
+
+    async with connected(workspace, refuse):
+        view_id = await open_form(workspace)
+        async with watching(workspace, console) as stream:
+            body = {"user": "U_OPERATOR", "view_id": view_id, "values": {"why": {"text": "so"}}}
+            async with workspace.http.post(f"{console.removesuffix('/console')}/submit", json=body) as answer:
+                assert answer.status == 200
+
+            news = await stream.until("say more")
+
+    assert 'aria-invalid="true"' in news["modal"]["html"][view_id]
+    assert 'value="so"' in news["modal"]["html"][view_id]
+
+
+async def test_a_press_in_a_modal_brings_along_what_was_typed(workspace: Workspace, console: str) -> None:
     heard: list[dict[str, Any]] = []
+    async with connected(workspace, lambda app: hears_everything(app, heard)):
+        view_id = await open_form(workspace)
+        typed = {"why": {"text": "because"}}
+        body = {"user": "U_OPERATOR", "view_id": view_id, "action_id": "look", "filled": typed}
+
+        async with workspace.http.post(f"{console.removesuffix('/console')}/click", json=body) as answer:
+            assert answer.status == 200
+
+    assert heard[0]["view"]["state"]["values"]["why"]["text"]["value"] == "because"
+
+
+@pytest.mark.parametrize("channel", ["D_U_ADMIN", "G_PRIVATE", "C_AUDIT"])
+async def test_nobody_reads_where_they_are_not(workspace: Workspace, console: str, channel: str) -> None:
+    await workspace.client().chat_postMessage(channel="C_OPS", text="for everybody")
+    person = "U_FOREIGNER"
+    hidden = workspace.slack.world.cast.channels[channel]
+    await workspace.slack.people.say(min(hidden.members - {"U_BOT"}), channel, "not for partners")
+
+    text = await page(workspace, console, user=person, channel=channel)
+
+    assert "not for partners" not in text
+    assert "for everybody" in text
+
+
+async def test_a_page_says_where_one_cannot_write_and_why(workspace: Workspace, console: str) -> None:
+    archived = await page(workspace, console, channel="C_ARCHIVED")
+    stranger = await page(workspace, console, user="U_OUTSIDER", channel="C_AUDIT")
+
+    assert "archived. You can read it" in archived
+    assert "not a member of #audit" in stranger
+    assert 'id="compose"' not in archived + stranger
+
+
+async def test_nothing_but_the_pages_own_files_may_run(workspace: Workspace, console: str) -> None:
+    async with workspace.http.get(console) as response:
+        policy = response.headers["Content-Security-Policy"]
+    async with workspace.http.get(f"{console}/static/console.js") as script:
+        kind = script.headers["Content-Type"]
+    async with workspace.http.get(f"{console}/static/..%2froutes.py") as other:
+        missing = other.status
+
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert kind.startswith("text/javascript")
+    assert missing == 404
+
+
+async def test_pages_of_other_origins_are_refused(workspace: Workspace, console: str) -> None:
+    async with workspace.http.get(f"{console}/stream", headers={"Origin": "http://evil.example"}) as cross:
+        assert cross.status == 403
+    async with workspace.http.get(console, headers={"Host": "evil.example"}) as rebound:
+        assert rebound.status == 403
+
+
+async def test_an_uploaded_page_is_never_served_as_one(workspace: Workspace, console: str) -> None:
+    await workspace.client().files_upload_v2(channel="C_OPS", filename="x.html", content="<script>1</script>")
+    message = (await workspace.messages())[0]
+
+    async with workspace.http.get(
+        f"{console.removesuffix('/console')}/files/{message['files'][0]['id']}"
+    ) as response:
+        headers = response.headers
+
+    assert headers["Content-Disposition"] == "attachment"
+    assert "sandbox" in headers["Content-Security-Policy"]
+
+
+async def test_one_kind_of_fault_is_cleared_and_the_others_stay(workspace: Workspace, console: str) -> None:
+    for kind in ("server-error", "slow-api"):
+        await workspace.post("/faults", target="slack", kind=kind)
+    async with watching(workspace, console) as stream:
+        url = f"{console.removesuffix('/console')}/faults"
+        async with workspace.http.delete(url, params={"target": "slack", "kind": "slow-api"}) as answer:
+            left = [fault["kind"] for fault in (await answer.json())["armed"]]
+
+        news = await stream.news()
+
+    assert left == ["server-error"]
+    assert [key for key, _ in news["armed"]["order"]] == ["0-slack-server-error"]
+
+
+async def test_open_pages_do_not_hold_up_the_end(workspace: Workspace, tmp_path: Path) -> None:
+    application = web.Application()
+    Console(workspace.slack, Truth(workspace.clock, workspace.faults)).add_to(application)
+    listener = Listener(application, kept_port=tmp_path / "ending-port")
+    await listener.start()
+    async with watching(workspace, f"{listener.url}/console"):
+        await asyncio.wait_for(listener.stop(), 1.5)
+
+
+def test_the_usage_hint_is_the_manifests() -> None:
+    manifest = yaml.safe_load(Path("manifest.yaml").read_text(encoding="utf-8"))
+    command = manifest["features"]["slash_commands"][0]
+
+    read = read_manifest()
+
+    assert (read.usage_hint, read.description) == (command["usage_hint"], command["description"])
+    assert read.app_takes_messages != manifest["features"]["app_home"]["messages_tab_read_only_enabled"]
+
+
+async def open_form(workspace: Workspace) -> str:
+    field = {"type": "plain_text_input", "action_id": "text"}
+    look = {"type": "button", "action_id": "look", "text": {"type": "plain_text", "text": "Look"}}
     view = {
         "type": "modal",
         "callback_id": "form",
@@ -142,20 +330,12 @@ async def test_a_modal_is_filled_in_and_submitted(workspace: Workspace, console:
             {
                 "type": "input",
                 "block_id": "why",
-                "label": {"type": "plain_text", "text": "Why"},
-                "element": {"type": "plain_text_input", "action_id": "text", "initial_value": "because"},
-            }
+                "label": {"type": "plain_text", "text": "Because of what"},
+                "element": field,
+            },
+            {"type": "actions", "elements": [look]},
         ],
     }
-    async with connected(workspace, lambda app: hears_everything(app, heard)) as app:
-        trigger_id = workspace.slack.world.tickets.new_trigger("U_OPERATOR")
-        await app.client.views_open(trigger_id=trigger_id, view=view)
-
-        await press(workspace, console, await page(workspace, f"{console}/live"), "Send it")
-
-    assert heard[0]["view"]["state"]["values"]["why"]["text"]["value"] == "because"
-    assert await workspace.get("/views", user="U_OPERATOR") == []
-
-
-def test_emoji_are_shown_and_what_only_looks_like_one_stays() -> None:
-    assert mrkdwn(":white_check_mark: ready at 12:30:45 :unheard_of:") == "✅ ready at 12:30:45 :unheard_of:"
+    trigger_id = workspace.slack.world.tickets.new_trigger("U_OPERATOR")
+    opened = await workspace.client().views_open(trigger_id=trigger_id, view=view)
+    return str(opened["view"]["id"])

@@ -1,7 +1,8 @@
 """The Slack stand-in as one server: start it, act on it, read it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,16 @@ class SlackStandIn:
         """A person's Home tab, if one was published."""
         view = self.world.views.home(user)
         return None if view is None else view.shown()
+
+    def fill(self, user: str, view_id: str | None, values: Mapping[str, Mapping[str, Any]]) -> None:
+        """What a person has typed into an open modal so far, submitted or not.
+
+        A field that its modal would hold back at a submission keeps what it had.
+        """
+        view = self.world.views.top(user, view_id)
+        for block_id, actions in values.items():
+            with suppress(ImpossibleActionError):
+                self.world.views.fill(view, {block_id: actions})
 
     def file(self, file_id: str) -> File:
         """An uploaded file."""
