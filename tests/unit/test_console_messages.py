@@ -3,58 +3,17 @@
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from unit.console_kit import VIEWER, Page, shown
-from unit.test_render_messages import PLAN, WHO, failure, interrupted, messages, views
 
 import handlers
-from bot.domain.actors import Action, Actor, Role
-from bot.domain.outcome import Offer, Refused, Unknown
-from bot.domain.provisioning import CreateRequest
-from bot.ports import Message
 from bot.standin.console.emoji import DRAWN, spoken
 from bot.standin.console.mrkdwn import render_mrkdwn
-from bot.usecases.whoami import WhoAmI
-from handlers import refusals
-from handlers.commands import AVAILABLE
-from handlers.render import help as help_
-from handlers.render import notices, result, stop
-from handlers.render.failure import failure_message
-from handlers.render.home import home_view
-from handlers.render.interrupted import interrupted_message
-
-AT = datetime(2026, 1, 1, tzinfo=UTC)
-REQUEST = CreateRequest(request_id="r-1", actor=Actor(id="U_OPERATOR"), home="alpha", workspace="alpha")
-ALL_OFFERS = tuple(Offer)
-
-Payload = tuple[str, str, Sequence[Mapping[str, Any]]]
-
-
-def more_messages() -> Iterator[tuple[str, Message]]:
-    """What the limits need no test for, and a reader of the console meets all the same."""
-    yield "announcement", result.announcement(REQUEST)
-    yield "announcement-failed", result.announcement_failed(REQUEST, failure())
-    yield "refusal", help_.refusal_message(refusals.unknown_verb("creat<e>"))
-    yield "not-asked", stop.not_asked("U_OPERATOR", "alpha", "It is gone.")
-    yield "working", stop.working("U_OPERATOR")
-    yield "kept", notices.settled("t", stop.stop_card(PLAN, "cli:anna").blocks, stop.decided_keep("U_1", AT))
-    yield "continued", notices.notice(notices.continued_by("U_ADMIN", AT))
-    yield "cancelling", notices.cancelling("U_ADMIN")
-    yield "sent-directly", notices.sent_directly()
-    yield "wrong-channel", notices.wrong_channel(["C_OPS", "C_ALERTS"])
-    yield "window-failed", notices.window_failed("expired_trigger_id")
-    yield "link-not-shown", notices.link_not_shown("view_too_large")
-    for name in ("UNKNOWN_BUTTON", "UNKNOWN_FORM", "UNKNOWN_COMMAND", "UNKNOWN_SHORTCUT"):
-        yield name, getattr(notices, name)
-    for kind in (Refused, Unknown):
-        outcome = kind(code="c", what="W.", safe="S.", todo="T.", offers=ALL_OFFERS, sandbox="f" * 32)
-        yield f"failure-{kind.__name__}", failure_message(outcome, request_id="r-1")
-    yield "interrupted-stop", interrupted_message(interrupted(action=Action.STOP))
+from tests.golden.samples import corpus
 
 
 def sent(blocks: Any) -> list[dict[str, Any]]:
@@ -62,30 +21,24 @@ def sent(blocks: Any) -> list[dict[str, Any]]:
     return [{"block_id": f"b{number}", **block} for number, block in enumerate(made)]
 
 
-def payloads() -> Iterator[Payload]:
+def payloads() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
     """Name, surface and blocks of everything, as it arrives at Slack."""
-    for name, message in (*messages(), *more_messages()):
-        yield name, "message", sent(message.blocks)
-        if message.classic is not None:
-            yield f"{name}-classic", "message", sent(message.classic)
-    for name, view in views():
-        yield f"view-{name}", "modal", sent(view["blocks"])
-    for role in Role:
-        who = WhoAmI(actor_id="U_OPERATOR", role=role, may=("create", "stop"), may_not=())
-        yield f"home-{role.name}", "home", sent(home_view(who, AVAILABLE)["blocks"])
-    yield "home-outsider", "home", sent(home_view(WHO, AVAILABLE)["blocks"])
+    for one in corpus():
+        if one.surface != "text":
+            yield one.name, one.surface, sent(one.body if one.surface == "message" else one.body["blocks"])
 
 
 ALL = pytest.mark.parametrize(("name", "surface", "blocks"), list(payloads()))
+LINES = [(one.name, one.body) for one in corpus() if one.surface == "text"]
 
 
 def below(thing: Any, kind: str) -> Iterator[dict[str, Any]]:
-    """Every object of a kind within a payload; questions before a press are not on the page."""
+    """Every object of a kind within a payload; what is asked first or hinted at is no text of the page."""
     if isinstance(thing, dict):
         if thing.get("type") == kind:
             yield thing
         for name, value in thing.items():
-            if name != "confirm":
+            if name not in {"confirm", "placeholder"}:
                 yield from below(value, kind)
     elif isinstance(thing, list):
         for one in thing:
@@ -159,11 +112,11 @@ def test_its_ids_are_unique(name: str, surface: str, blocks: list[dict[str, Any]
     assert len(page.ids) == len(set(page.ids))
 
 
-@pytest.mark.parametrize(("name", "message"), [*messages(), *more_messages()])
-def test_the_line_for_notifications_is_readable(name: str, message: Message) -> None:
-    page = Page(render_mrkdwn(message.text, VIEWER))
+@pytest.mark.parametrize(("name", "text"), LINES)
+def test_the_line_for_notifications_is_readable(name: str, text: str) -> None:
+    page = Page(render_mrkdwn(text, VIEWER))
 
-    assert [word for word in words_of(message.text) if word not in page.text] == []
+    assert [word for word in words_of(text) if word not in page.text] == []
 
 
 def test_every_emoji_that_we_write_has_a_drawing() -> None:
