@@ -322,6 +322,8 @@ class Message:
     text: str
     blocks: tuple[Mapping[str, Any], ...] = ()
     classic: tuple[Mapping[str, Any], ...] | None = None
+    whole: str = ""
+    """All that it says, where something was cut to fit; it goes into a file beside the message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,11 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 
 from bot.domain.errors import ChatError
 from bot.ports import Chat, Clock, Message, Posted
 from handlers.payloads import ButtonPress, SlashCall
-from handlers.render import notices
+from handlers.render import limits, notices
 from handlers.services import Services
 
 logger = logging.getLogger(__name__)
@@ -154,9 +153,4 @@ async def answer_press(press: ButtonPress, message: Message, services: Services)
 
 
 def _both(first: Message, second: Message) -> Message:
-    return replace(
-        second,
-        text=f"{first.text}\n{second.text}",
-        blocks=(*first.blocks, *second.blocks),
-        classic=None,
-    )
+    return limits.message(f"{first.text}\n{second.text}", (*first.blocks, *second.blocks))

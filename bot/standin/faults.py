@@ -35,12 +35,13 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "invalid-blocks-plan": "messages that hold a plan block answer invalid_blocks",
         "drop-after-write": "chat.postMessage is carried out, then the connection is dropped",
         "slow-api": "every Web API answer is delayed by delay_s (default 4)",
+        "history-lags": "conversations.history and .replies lack the messages of the last lag_s (default 2)",
         "server-error": "a Web API call (method, default any) answers 500",
         "disconnect": "a socket gets a disconnect frame (reason, default refresh_requested)",
     },
 }
 
-_NUMBERS = frozenset({"delay_s", "retry_after", "index"})
+_NUMBERS = frozenset({"delay_s", "lag_s", "retry_after", "index"})
 
 
 class UnknownFaultError(ValueError):

@@ -148,13 +148,24 @@ async def test_the_thread_moves_to_direct_messages(office: Office, channel: str)
     assert "direct messages" in office.whispers("U_OPERATOR", channel)
 
 
-async def test_a_lost_answer_of_slack_makes_no_second_message(office: Office) -> None:
+async def test_a_lost_answer_of_slack_makes_no_second_message_and_moves_nothing(office: Office) -> None:
     office.fault("drop-after-write")
 
     await office.types("U_OPERATOR", "create home=alpha")
 
-    assert len(office.shown()) == 1
+    assert len(office.shown()) == 3
+    assert "Studio for home alpha is ready" in office.latest()["text"]
+    assert office.shown("D_U_OPERATOR") == []
+
+
+async def test_a_lost_answer_that_cannot_be_looked_up_moves_the_thread(office: Office) -> None:
+    office.fault("drop-after-write")
+
+    await office.types("U_OPERATOR", "create home=alpha", "C_PUBLIC")
+
+    assert len(office.shown("C_PUBLIC")) == 1
     assert "Studio for home alpha is ready" in office.latest("D_U_OPERATOR")["text"]
+    assert "in your direct messages" in office.whispers("U_OPERATOR", "C_PUBLIC")
 
 
 async def test_a_slack_without_plans_gets_ten_lines(office: Office) -> None:
