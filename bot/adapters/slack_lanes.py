@@ -55,9 +55,9 @@ class _Job:
 class Lane:
     """The lane of one channel."""
 
-    def __init__(self, clock: Clock, posts: Pace, edits: Pace) -> None:
+    def __init__(self, clock: Clock, posts: Pace, edits: Pace, *, every: float) -> None:
         self._clock = clock
-        self._pace = Pace(clock, interval=slack_pace.MESSAGE_EVERY)
+        self._pace = Pace(clock, interval=every)
         self._post_turns = Turns(clock, (self._pace,), (posts,))
         self._edit_turns = Turns(clock, (self._pace, edits))
         self._posts: deque[_Job] = deque()
@@ -125,6 +125,7 @@ class Lanes:
         self._clock = clock
         self._posts = posts
         self._edits = edits
+        self._every = slack_pace.MESSAGE_EVERY
         self._lanes: dict[str, Lane] = {}
 
     def of(self, channel: str) -> Lane:
@@ -132,7 +133,7 @@ class Lanes:
         if channel not in self._lanes:
             if len(self._lanes) >= CHANNELS:
                 self._lanes = {name: lane for name, lane in self._lanes.items() if not lane.idle}
-            self._lanes[channel] = Lane(self._clock, self._posts, self._edits)
+            self._lanes[channel] = Lane(self._clock, self._posts, self._edits, every=self._every)
         return self._lanes[channel]
 
     def same(self, person: str, channel: str) -> None:

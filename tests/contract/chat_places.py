@@ -101,7 +101,8 @@ class OnStandIn:
     def __init__(self, redactor: Redactor, standin: SlackStandIn, clock: Clock | None = None) -> None:
         self.redactor = redactor
         self.standin = standin
-        self.chat = self.another(clock or SystemClock())
+        self.clock = clock or SystemClock()
+        self.chat = self.another(self.clock)
         self.messages = standin.messages
         self.views = standin.views
         self.home = standin.home

@@ -1,7 +1,8 @@
 """The way out to Slack, against the stand-in: what no other ``Chat`` has to care for."""
 
+import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import pytest
@@ -234,3 +235,34 @@ async def test_a_slack_that_is_not_there_is_said_so(on_standin: OnStandIn) -> No
 
     await chat.close()
     assert caught.value.code == "slack-unreachable"
+
+
+async def test_a_long_rate_limit_is_told_at_once_and_honoured_in_its_channel(on_standin: OnStandIn) -> None:
+    on_standin.fault("rate-limited", method="chat.postMessage", retry_after=300)
+    refused = [await _code(on_standin.chat.post("C_OPS", said(f"early {number}"))) for number in range(3)]
+    await on_standin.chat.post("C_ALERTS", said("elsewhere"))
+    calls = len(on_standin.calls("chat.postMessage"))
+    await on_standin.clock.sleep(300)
+
+    await on_standin.chat.post("C_OPS", said("late"))
+
+    assert refused == ["ratelimited"] * 3
+    assert calls == 2
+    assert [m["text"] for m in on_standin.messages("C_OPS")] == ["late"]
+
+
+async def test_whispers_wait_together(on_standin: OnStandIn) -> None:
+    on_standin.fault("rate-limited", method="chat.postEphemeral", retry_after=30)
+
+    await asyncio.gather(*(on_standin.chat.whisper("C_OPS", "U_OPERATOR", said(str(n))) for n in range(3)))
+
+    assert len(on_standin.calls("chat.postEphemeral")) == 4
+    assert on_standin.clock.monotonic() == pytest.approx(30)
+
+
+async def _code(work: Awaitable[object]) -> str:
+    try:
+        await work
+    except ChatError as error:
+        return error.code
+    return ""
