@@ -5,6 +5,7 @@ What it sees to: a second between two messages of a channel (``slack_lanes``), n
 (``slack_files``), no link that unfurls, and no secret: the redactor comes last, when all else is composed.
 """
 
+import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ class SlackChat:
         self._direct: dict[str, str] = {}
         """The conversation with each person, once known."""
         self._attached: dict[tuple[str, str], str] = {}
-        """The text that stands in a file beside a message, by channel and ts."""
+        """The digest of the text that stands in a file beside a message, by channel and ts."""
         self._plan_refused_until = float("-inf")
 
     async def close(self) -> None:
@@ -90,7 +91,7 @@ class SlackChat:
 
             async def edit(draft: _Draft) -> None:
                 line = ""
-                known = bool(draft.whole) and self._attached.get((channel, ts)) == draft.whole
+                known = bool(draft.whole) and self._attached.get((channel, ts)) == _digest(draft.whole)
                 if draft.whole:
                     line = ATTACHED if known else (await self._stored(draft.whole, stored)).line
                 answer = await self._edit(channel, ts, draft, line, (), turns)
@@ -209,7 +210,7 @@ class SlackChat:
         if not problem:
             if len(self._attached) >= FILES_REMEMBERED:
                 self._attached.pop(next(iter(self._attached)))
-            self._attached[posted.channel, posted.ts] = draft.whole
+            self._attached[posted.channel, posted.ts] = _digest(draft.whole)
             return
         try:
             await self._edit(posted.channel, posted.ts, draft, problem, reveal, turns)
@@ -247,3 +248,7 @@ class SlackChat:
 
     def _clean(self, value: Mapping[str, Any], reveal: Collection[str]) -> Body:
         return self._redactor.payload(plain(value), reveal=reveal)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -31,8 +31,16 @@ async def first_delivery(envelope: str, request: CreateRequest, deps: Deps) -> b
     if not envelope:
         return True
     name = hashlib.sha256(f"{request.actor.id} {envelope}".encode()).hexdigest()[:24]
+    # A row about the envelope, not about the home: what becomes of the wish has a request of its own.
+    journal = Journal(
+        log=deps.log,
+        request_id=f"e-{name}",
+        action=Action.CREATE,
+        actor=request.actor,
+        channel=request.channel,
+    )
     try:
-        claim = await journal_of(replace(request, request_id=f"e-{name}"), deps).claim(code=TAKEN)
+        claim = await journal.claim(code=TAKEN)
     except AuditUnavailableError:
         return True  # asking will say so
     return claim is not None

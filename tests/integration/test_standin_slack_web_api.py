@@ -68,9 +68,9 @@ async def test_each_token_is_good_for_its_own_calls_only(
 
 
 async def test_a_missing_scope_says_what_is_needed_and_provided(client: AsyncWebClient) -> None:
-    answer = await refused(client.conversations_history(channel="C_OPS"))
+    answer = await refused(client.users_lookupByEmail(email="ola@example.org"))
 
-    assert (answer["error"], answer["needed"]) == ("missing_scope", "channels:history")
+    assert (answer["error"], answer["needed"]) == ("missing_scope", "users:read.email")
     assert "chat:write" in answer["provided"]
 
 
