@@ -16,6 +16,7 @@ from integration.slack_office import Office, open_office
 from bot.adapters.audit_sql import open_audit_log
 from bot.adapters.locks import open_locks
 from bot.adapters.redaction import Redactor
+from bot.domain.rules import Limits
 from bot.standin.slack import payloads
 from bot.standin.slack.methods_chat import payload_of
 
@@ -76,6 +77,28 @@ async def test_thirty_threads_edited_at_once_never_exceed_one_message_per_second
         for number, thread in enumerate(threads):
             texts = [m["text"] for m in place.messages("C_OPS", thread)]
             assert texts == [f"{number} ended", f"{number} closed", f"{number} result"]
+
+
+async def test_thirty_creates_typed_at_once_are_all_told_to_the_end_at_slacks_pace(tmp_path: Path) -> None:
+    world = install(limits=Limits(per_user=100, total=100))
+    async with open_office(tmp_path, world=world, clock=ManualClock()) as office:
+        people = office.slack.people
+        homes = [f"home-{number}" for number in range(30)]
+
+        acks = await asyncio.gather(
+            *(people.command("U_OPERATOR", "C_OPS", f"create home={h}") for h in homes)
+        )
+        await office.idle()
+
+        assert {ack["outcome"] for ack in acks} == {"acked"}
+        assert min(gaps(office.slack.world.transcript)) >= 1.0 - TOLERANCE
+        parents = [m for m in office.shown() if not m["thread_ts"]]
+        assert len(parents) == 30
+        for parent in parents:
+            progress, result = office.slack.messages("C_OPS", parent["ts"])[1:]
+            assert "is ready for" in parent["text"]
+            assert ": ready in" in progress["text"]
+            assert "is ready: sandbox" in result["text"]
 
 
 async def test_in_real_time_no_two_messages_of_a_channel_are_closer_than_a_second(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.adapters import slack_pace
 from bot.adapters.slack_chat import SlackChat
 from bot.adapters.system import SystemClock
+from bot.ports import Clock
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
 from bot.standin.slack import SlackStandIn, payloads
@@ -110,22 +111,29 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(state: Path, *others: Deps, world: Installation | None = None) -> AsyncIterator[Office]:
-    """One bot on the world's deps, and one more on each of ``others``, as replicas of it."""
+async def open_office(
+    state: Path, *others: Deps, world: Installation | None = None, clock: Clock | None = None
+) -> AsyncIterator[Office]:
+    """One bot on the world's deps, and one more on each of ``others``, as replicas of it.
+
+    With a clock of its own the way to Slack keeps Slack's pace by it, and the stand-in writes down its time.
+    """
     slack = SlackStandIn(state=state, clock=StandInClock(state / "offset"), faults=Faults(), scopes=SCOPES)
+    if clock is not None:
+        slack.world.clock.time = lambda: clock.now().timestamp()  # type: ignore[method-assign]
     await slack.start()
     office = Office(slack=slack, world=world or install(), bots=[])
     try:
         async with AsyncExitStack() as stack:
             for deps in (office.world.deps, *others):
-                office.bots.append(await stack.enter_async_context(_listening(slack, deps)))
+                office.bots.append(await stack.enter_async_context(_listening(slack, deps, clock)))
             yield office
     finally:
         await slack.stop()
 
 
 @asynccontextmanager
-async def _listening(slack: SlackStandIn, deps: Deps) -> AsyncIterator[Services]:
+async def _listening(slack: SlackStandIn, deps: Deps, clock: Clock | None) -> AsyncIterator[Services]:
     async with aiohttp.ClientSession() as session:
         client = AsyncWebClient(slack.secrets.bot_token, base_url=slack.api_url, session=session)
         me = await client.auth_test()
@@ -135,7 +143,8 @@ async def _listening(slack: SlackStandIn, deps: Deps) -> AsyncIterator[Services]
             return result
 
         app = AsyncApp(client=client, authorize=authorize, signing_secret="-")
-        jobs, chat = Jobs(), _quick_chat(client, deps)
+        jobs = Jobs()
+        chat = SlackChat(client, deps.redactor, clock) if clock else _quick_chat(client, deps)
         services = Services(deps=deps, chat=chat, jobs=jobs, team_id=me["team_id"], bot_user_id=me["user_id"])
         register(app, services)
         handler = AsyncSocketModeHandler(app, slack.secrets.app_token)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack_lanes import Lane, Lanes
-from bot.adapters.slack_pace import Pace, Turns
+from bot.adapters.slack_pace import EDIT_BURST, EDIT_EVERY, Pace, Turns
 from bot.domain.errors import ChatError
 
 
@@ -54,7 +54,7 @@ class Street:
 
     def __init__(self) -> None:
         self.clock = RunningClock()
-        self.edits = Pace(self.clock, interval=1.2, burst=10)
+        self.edits = Pace(self.clock, interval=EDIT_EVERY, burst=EDIT_BURST)
         self.lanes = Lanes(self.clock, Pace(self.clock, interval=0.2, burst=20), self.edits)
         self.sent: list[tuple[float, str]] = []
         self.takes = 0.0
@@ -186,12 +186,11 @@ async def test_all_channels_together_stay_below_slacks_several_hundred_a_minute(
     assert busiest <= 20 + 10 * 5 + 1
 
 
-async def test_edits_of_all_channels_stay_below_fifty_a_minute_and_their_burst(street: Street) -> None:
+async def test_edits_of_all_channels_stay_within_fifty_a_minute(street: Street) -> None:
     await street.clock.run(*(street.edit(f"{n}", channel=f"C_{n}") for n in range(100)))
 
     busiest = max(sum(start <= at < start + 60 for at, _ in street.sent) for start, _ in street.sent)
-    assert busiest <= 60
-    assert street.clock.monotonic() == pytest.approx(90 * 1.2, abs=1)
+    assert 45 <= busiest <= 50
 
 
 async def test_posts_do_not_wait_for_the_edits_of_other_channels(street: Street) -> None:

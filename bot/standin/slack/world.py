@@ -49,6 +49,7 @@ class File:
     content: bytes | None = None
     mimetype: str = "application/octet-stream"
     title: str = ""
+    alt: str = ""
     completed: bool = False
 
 
