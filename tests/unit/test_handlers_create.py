@@ -6,6 +6,9 @@ from installation import OPERATOR
 from slack_desk import Desk, open_desk, shown
 
 from bot.domain.errors import ChatError, NodeError
+from bot.domain.provisioning import CreateRequest
+from bot.usecases.asking import place
+from bot.usecases.provision import cancel
 from bot.usecases.recovery import continue_request
 from handlers.conversation import SETTLE_PAUSES
 from handlers.jobs import Jobs
@@ -113,6 +116,21 @@ async def test_a_request_that_ended_before_its_progress_message_stood_is_over(de
     again = await continue_request("r-000001", OPERATOR, desk.world.deps)
 
     assert again.code == "already-ended"
+
+
+async def test_a_place_that_is_noted_after_the_end_does_not_open_the_request_again(desk: Desk) -> None:
+    await desk.command("U_OPERATOR", "create home=alpha")
+    late = CreateRequest(
+        request_id="r-000001", actor=OPERATOR, home="alpha", workspace="alpha", progress_ts="9.9"
+    )
+    await place(late, desk.world.deps)
+
+    ended = [
+        await continue_request("r-000001", OPERATOR, desk.world.deps),
+        await cancel("r-000001", OPERATOR, desk.world.deps),
+    ]
+
+    assert [outcome.code for outcome in ended] == ["already-ended"] * 2
 
 
 async def test_the_progress_message_has_a_cancel_button_while_it_runs(desk: Desk) -> None:
