@@ -74,15 +74,20 @@ class _Editor:
         self._changed.set()
 
     async def run(self) -> None:
+        """Does not wait for the last edit: of those that wait for their turn only the newest is sent."""
         earliest = self._clock.monotonic()
-        while True:
-            await self._changed.wait()
-            left = earliest - self._clock.monotonic()
-            if left > 0:
-                await self._clock.sleep(left)
-            self._changed.clear()
-            earliest = self._clock.monotonic() + EDIT_EVERY
-            try:
-                await self._show(self.progress)
-            except Exception:
-                logger.exception("a progress edit broke")
+        async with asyncio.TaskGroup() as edits:
+            while True:
+                await self._changed.wait()
+                left = earliest - self._clock.monotonic()
+                if left > 0:
+                    await self._clock.sleep(left)
+                self._changed.clear()
+                earliest = self._clock.monotonic() + EDIT_EVERY
+                edits.create_task(self._edit(self.progress))
+
+    async def _edit(self, progress: Progress) -> None:
+        try:
+            await self._show(progress)
+        except Exception:
+            logger.exception("a progress edit broke")

@@ -111,6 +111,22 @@ async def test_what_happens_meanwhile_comes_in_one_edit_three_seconds_later(stor
     following.cancel()
 
 
+async def test_an_edit_that_waits_does_not_keep_a_newer_one_from_taking_its_place(story: Story) -> None:
+    async def waits(progress: Progress) -> None:
+        story.shown.append(progress)
+        await asyncio.Event().wait()
+
+    start = Progress(request_id="r-1", home="alpha")
+    following = asyncio.create_task(follow(story.events(), start, waits, story.clock))
+    await story.happens(running(Step.CHECK))
+
+    await story.happens(done(Step.CHECK), running(Step.RECORD))
+    await story.clock.advance(EDIT_EVERY)
+
+    assert [p.current for p in story.shown] == [Step.CHECK, Step.RECORD]
+    following.cancel()
+
+
 async def test_nothing_is_edited_while_nothing_happens(story: Story) -> None:
     following = story.begin()
     await story.happens(running(Step.CHECK))
