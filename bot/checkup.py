@@ -16,8 +16,8 @@ from bot.settings import NodeSettings, Settings
 from bot.usecases.deps import Deps
 
 SCOPES = frozenset({
-    "app_mentions:read", "channels:read", "chat:write", "chat:write.public", "commands", "groups:read",
-    "usergroups:read",
+    "app_mentions:read", "channels:history", "channels:read", "chat:write", "chat:write.public", "commands",
+    "files:write", "groups:history", "groups:read", "im:history", "usergroups:read",
 })  # fmt: skip
 """What manifest.yaml asks for."""
 

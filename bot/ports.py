@@ -332,6 +332,8 @@ class Message:
     text: str
     blocks: tuple[Mapping[str, Any], ...] = ()
     classic: tuple[Mapping[str, Any], ...] | None = None
+    whole: str = ""
+    """All that it says, where something was cut to fit; it goes into a file beside the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,13 +353,20 @@ class Window:
 
 
 class Chat(Protocol):
-    """Slack, outgoing. Everything passes the redactor; links never unfurl. Errors: ``ChatError``."""
+    """Slack, outgoing. Everything passes the redactor; links never unfurl. Errors: ``ChatError``.
+
+    Posts and edits wait for their turn in the channel. A message that is too long is cut, says so, and has
+    the whole as a file in its thread, where there is one.
+    """
 
     async def post(self, channel: str, message: Message, *, thread_ts: str = "") -> Posted:
-        """A message; a user id as channel opens the DM."""
+        """A message, once; a user id as channel opens the DM.
+
+        ``post-unknown``: it cannot be told whether it stands there; it is never posted again.
+        """
 
     async def update(self, channel: str, ts: str, message: Message) -> None:
-        """Replace a message of ours."""
+        """Replace a message of ours. Done too when a later replacement of it has come first."""
 
     async def whisper(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
         """Ephemeral: seen by one person, perhaps never; not for the only copy of anything."""

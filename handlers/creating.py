@@ -1,6 +1,6 @@
 """The create command: a first message, a thread with progress, the result; also when a create goes on."""
 
-from collections.abc import Mapping
+import asyncio
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.domain.provisioning import CreateRequest, Provisioned
 from bot.ports import Message
 from bot.usecases.admission import precheck
-from bot.usecases.asking import ask, give_up, place
+from bot.usecases.asking import ask, first_delivery, give_up, place
 from bot.usecases.launch_secrets import learn
 from bot.usecases.provision import cancel, provision
 from bot.usecases.recovery import continue_request
@@ -33,7 +33,8 @@ async def create(call: SlashCall, command: Command, services: Services) -> None:
     """The command as it was typed on one line."""
     learn(command.env, services.deps.redactor)
     request = request_of(command, services.deps.ids.request_id(), call)
-    await take_on(call, await ask(request, services.deps), services)
+    if await first_delivery(call.trigger_id, request, services.deps):
+        await take_on(call, await ask(request, services.deps), services)
 
 
 def request_of(command: Command, request_id: str, call: SlashCall) -> CreateRequest:
@@ -94,69 +95,86 @@ async def cancel_create(request_id: str, press: ButtonPress, services: Services)
     """The Cancel button of a running create. The thread shows who pressed it."""
     outcome = await cancel(request_id, press.actor, services.deps)
     if isinstance(outcome, Done):
-        await thread_of(press, services).say(notices.cancelling(press.actor.id))
+        if services.once.first(f"cancelling:{request_id}"):
+            await thread_of(press, services).say(notices.cancelling(press.actor.id))
+        else:
+            await answer_press(press, notices.CANCELLING_ALREADY, services)
         return
     await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
 
 
 async def _begin(request: CreateRequest, thread: Conversation, services: Services) -> None:
-    waiting = Progress(request_id=request.request_id, home=request.home, waiting=True)
-    posted = await thread.say(progress_message(waiting), essential=False)
-    if posted:
-        request = replace(request, progress_ts=posted.ts)
-        await place(request, services.deps)
+    """Start the work, and meanwhile post the message that shows it: the work does not wait for Slack."""
+    progress_ts: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def run() -> None:
-        await run_create(request, services, thread)
+        await run_create(request, services, thread, progress_ts)
 
     async def tell(why: NotDone) -> None:
-        await _tell_end(request, why, thread, services)
+        await _tell_end(request, why, thread, services, progress_ts)
 
     services.jobs.start(Job(name=f"create {request.request_id}", run=run, tell=tell), Lane.LONG)
+    waiting = Progress(request_id=request.request_id, home=request.home, waiting=True)
+    posted = None
+    try:
+        posted = await thread.say(progress_message(waiting), essential=False)
+    finally:
+        if not progress_ts.done():
+            progress_ts.set_result(posted.ts if posted else "")
+    if posted and request.request_id in services.deps.running:
+        await place(replace(request, progress_ts=posted.ts), services.deps)
 
 
 async def run_create(
-    request: CreateRequest, services: Services, thread: Conversation | None = None
+    request: CreateRequest, services: Services, talk: Conversation, progress_ts: asyncio.Future[str]
 ) -> Outcome[Provisioned]:
-    """Provision, telling the thread that the request names."""
-    talk = thread or Conversation(
-        services.chat, user=request.actor.id, channel=request.channel, thread_ts=request.thread_ts
-    )
-
-    unseen: dict[str, Message] = {}
+    """Provision, telling the thread. ``progress_ts`` is empty where no message can show the progress."""
 
     async def show(progress: Progress) -> None:
-        message = progress_message(progress)
-        unseen.clear()
-        if not await talk.edit(request.progress_ts, message):
-            unseen[request.progress_ts] = message
+        await talk.edit(await asyncio.shield(progress_ts), progress_message(progress))
 
     start = Progress(request_id=request.request_id, home=request.home)
     async with aclosing(provision(request, services.deps)) as events:
-        outcome = await follow(events, start, show, services.deps.clock)
+        outcome, last = await follow(events, start, show, services.deps.clock)
     if isinstance(outcome, Done):
         await talk.say(result_message(outcome.value))
-        await talk.settle({talk.thread_ts: announcement_done(outcome.value), **unseen}, services.deps.clock)
+        edits = await _last_edits(last, progress_ts, talk, announcement_done(outcome.value))
+        await talk.settle(edits, services.deps.clock)
     else:
-        await _say_failed(request, outcome, talk, services, unseen)
+        await _say_failed(request, outcome, last, talk, services, progress_ts)
     return outcome
 
 
-async def _tell_end(request: CreateRequest, why: NotDone, talk: Conversation, services: Services) -> None:
+async def _tell_end(
+    request: CreateRequest,
+    why: NotDone,
+    talk: Conversation,
+    services: Services,
+    progress_ts: asyncio.Future[str],
+) -> None:
     """A create that never ran, or whose telling broke: no spinner may stay."""
     await give_up(request, why, services.deps)
     line = "not started" if isinstance(why, Refused) else "broken off"
     ended = Progress(request_id=request.request_id, home=request.home).closed(line, well=False)
-    await _say_failed(request, why, talk, services, {request.progress_ts: progress_message(ended)})
+    await _say_failed(request, why, ended, talk, services, progress_ts)
 
 
 async def _say_failed(
     request: CreateRequest,
     outcome: NotDone,
+    last: Progress,
     talk: Conversation,
     services: Services,
-    edits: Mapping[str, Message],
+    progress_ts: asyncio.Future[str],
 ) -> None:
     clean = cleaned(outcome, services.deps.redactor)
     await talk.say(failure_message(clean, request_id=request.request_id))
-    await talk.settle({talk.thread_ts: announcement_failed(request, clean), **edits}, services.deps.clock)
+    first = announcement_failed(request, clean)
+    await talk.settle(await _last_edits(last, progress_ts, talk, first), services.deps.clock)
+
+
+async def _last_edits(
+    last: Progress, progress_ts: asyncio.Future[str], talk: Conversation, first: Message
+) -> dict[str, Message]:
+    """The two messages that would go on saying that something runs; the one in the channel comes last."""
+    return {await asyncio.shield(progress_ts): progress_message(last), talk.thread_ts: first}

@@ -1,4 +1,4 @@
-"""Shows a stream of step events as one message, edited seldom enough for Slack and always at the end."""
+"""Shows a stream of step events as one message, edited seldom enough for Slack."""
 
 import asyncio
 import logging
@@ -17,14 +17,16 @@ EDIT_EVERY = 3.0
 """Seconds between two edits; Slack's own guidance for messages that are edited while they grow."""
 
 Show = Callable[[Progress], Awaitable[object]]
+"""May be cancelled while it waits for its turn; the next one shows more."""
 
 
 async def follow(
     events: AsyncIterator[StepEvent | Finished], progress: Progress, show: Show, clock: Clock
-) -> Outcome[Provisioned]:
+) -> tuple[Outcome[Provisioned], Progress]:
     """Consume ``events`` at their own speed, ``show`` the latest state, and give the outcome.
 
-    A slow or refused edit never holds up the work. Whatever happens, the last edit shows the end.
+    A slow or refused edit holds up neither the work nor its outcome. The progress that is given back shows
+    the end and is for the caller to show: the outcome is worth more to people than the last edit.
     """
     editor = _Editor(show, clock, progress)
     editing = asyncio.create_task(editor.run())
@@ -35,15 +37,12 @@ async def follow(
                 outcome = event.outcome
             else:
                 editor.update(editor.progress.after(event))
-    except asyncio.CancelledError:
-        editing.cancel()
-        raise
     except Exception:
         logger.exception("the work on request %s broke", progress.request_id)
-    editor.stop()
-    await editing
-    await show(_closed(editor.progress, outcome))
-    return outcome
+    finally:
+        editing.cancel()
+    await asyncio.gather(editing, return_exceptions=True)
+    return outcome, _closed(editor.progress, outcome)
 
 
 def _closed(progress: Progress, outcome: Outcome[Provisioned]) -> Progress:
@@ -68,40 +67,27 @@ class _Editor:
         self._show = show
         self._clock = clock
         self._changed = asyncio.Event()
-        self._stopped = asyncio.Event()
         self.progress = progress
 
     def update(self, progress: Progress) -> None:
         self.progress = progress
         self._changed.set()
 
-    def stop(self) -> None:
-        self._stopped.set()
-        self._changed.set()
-
     async def run(self) -> None:
+        """Does not wait for the last edit: of those that wait for their turn only the newest is sent."""
         earliest = self._clock.monotonic()
-        while True:
-            await self._changed.wait()
-            await self._until(earliest)
-            if self._stopped.is_set():
-                return
-            self._changed.clear()
-            earliest = self._clock.monotonic() + EDIT_EVERY
-            try:
-                await self._show(self.progress)
-            except Exception:
-                logger.exception("a progress edit broke")
+        async with asyncio.TaskGroup() as edits:
+            while True:
+                await self._changed.wait()
+                left = earliest - self._clock.monotonic()
+                if left > 0:
+                    await self._clock.sleep(left)
+                self._changed.clear()
+                earliest = self._clock.monotonic() + EDIT_EVERY
+                edits.create_task(self._edit(self.progress))
 
-    async def _until(self, earliest: float) -> None:
-        """Wait for that moment, or for the end, whichever comes first."""
-        left = earliest - self._clock.monotonic()
-        if left <= 0 or self._stopped.is_set():
-            return
-        waits = [asyncio.create_task(self._clock.sleep(left)), asyncio.create_task(self._stopped.wait())]
+    async def _edit(self, progress: Progress) -> None:
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
+            await self._show(progress)
+        except Exception:
+            logger.exception("a progress edit broke")

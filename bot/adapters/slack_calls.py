@@ -1,20 +1,22 @@
 """Calls to Slack's Web API and response URLs: what is repeated, what is not, and what an answer means.
 
-Posting has no idempotency key. So a call that creates something is sent at most once: when the connection
-breaks after the request may have been written, its fate is unknown and it is not repeated. Others are, once.
+Posting has no idempotency key. So a call that creates something is sent at most once here: when the
+connection breaks after the request may have been written, its fate is unknown and it is not repeated. Others
+are, once.
 """
 
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from bot.adapters.slack_pace import LONGEST_WAIT, MethodTurns, Turns
 from bot.domain.errors import ChatError
 from bot.ports import Clock
 
@@ -25,8 +27,6 @@ quiet.setLevel(logging.INFO)
 CALL_SECONDS = 15.0
 WAITS = 3
 """How often a call is sent again after 429."""
-LONGEST_WAIT = 60.0
-"""Seconds that one call waits for the rate limit in all."""
 PAUSE = 1.0
 """Seconds before the one repetition of a call that broke."""
 SERVER_ERROR = 500
@@ -69,6 +69,7 @@ class SlackCalls:
             retry_handlers=[],
         )
         self._clock = clock
+        self._turns = MethodTurns(clock)
         self._own_session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -83,7 +84,8 @@ class SlackCalls:
         *,
         repeatable: bool = False,
         patient: bool = True,
-        verb: str = "POST",
+        how: Literal["json", "form", "query"] = "json",
+        turns: Turns | None = None,
     ) -> Mapping[str, Any]:
         """A Web API method.
 
@@ -91,17 +93,19 @@ class SlackCalls:
             method: its name, such as ``chat.postMessage``.
             body: its arguments.
             repeatable: sending it twice does no harm.
-            patient: wait when Slack's rate limit asks for it.
-            verb: GET sends ``body`` as a query.
+            patient: wait for a turn, and when Slack's rate limit asks for it.
+            how: the form of ``body``; as a query it is a GET.
+            turns: the paces that it obeys, together with other calls; else those of its method alone.
 
         Raises:
             ChatError: Slack's error word, ``post-unknown``, ``slack-unreachable`` or ``ratelimited``.
         """
 
         async def once() -> Mapping[str, Any]:
-            return await self._once(method, body, verb)
+            return await self._once(method, body, how)
 
-        return await self._persist(method, once, repeatable=repeatable, patient=patient)
+        turns = turns or self._turns.of(method)
+        return await self._persist(method, once, turns, repeatable=repeatable, patient=patient)
 
     async def response_url(self, url: str, body: Mapping[str, Any]) -> None:
         """Post through a response URL.
@@ -113,21 +117,47 @@ class SlackCalls:
         async def once() -> Mapping[str, Any]:
             return await self._once_by_url(url, body)
 
-        await self._persist("response_url", once, repeatable=False, patient=True)
+        await self._persist(
+            "response_url", once, self._turns.of("response_url"), repeatable=False, patient=True
+        )
 
-    async def _persist(self, method: str, once: Any, *, repeatable: bool, patient: bool) -> Mapping[str, Any]:
+    async def upload(self, url: str, content: bytes) -> None:
+        """Send the bytes of a file to the URL that Slack has given for them. Done twice it is done once.
+
+        Raises:
+            ChatError: as for ``web``.
+        """
+
+        async def once() -> Mapping[str, Any]:
+            return await self._once_uploaded(url, content)
+
+        await self._persist("upload", once, self._turns.of("upload"), repeatable=True, patient=True)
+
+    async def _persist(
+        self,
+        method: str,
+        once: Callable[[], Awaitable[Mapping[str, Any]]],
+        turns: Turns,
+        *,
+        repeatable: bool,
+        patient: bool,
+    ) -> Mapping[str, Any]:
         waited, waits, broken = 0.0, 0, 0
         while True:
+            if patient:
+                if turns.held > LONGEST_WAIT - waited:
+                    raise ChatError("ratelimited", f"{method}: Slack asks for {turns.held:.0f} s.")
+                waited += max(0.0, turns.held)
+                await turns.turn()
             try:
-                answer: Mapping[str, Any] = await once()
+                answer = await once()
             except _TooFastError as error:
                 waits += 1
-                waited += error.seconds
-                if not patient or waits > WAITS or waited > LONGEST_WAIT:
+                turns.hold(error.seconds)
+                if not patient or waits > WAITS:
                     raise ChatError(
                         "ratelimited", f"{method}: Slack asks for {error.seconds:.0f} s."
                     ) from None
-                await self._clock.sleep(error.seconds)
             except _BrokenError as error:
                 broken += 1
                 if error.written and not repeatable:
@@ -137,10 +167,13 @@ class SlackCalls:
                 await self._clock.sleep(PAUSE)
             else:
                 return answer
+            finally:
+                turns.ended()
 
-    async def _once(self, method: str, body: Mapping[str, Any], verb: str) -> Mapping[str, Any]:
+    async def _once(self, method: str, body: Mapping[str, Any], how: str) -> Mapping[str, Any]:
         self._web.session = self._session()
-        arguments = {"params": dict(body)} if verb == "GET" else {"json": dict(body)}
+        verb = "GET" if how == "query" else "POST"
+        arguments = {{"query": "params", "form": "data"}.get(how, how): dict(body)}
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 answer = await self._web.api_call(method, http_verb=verb, **arguments)
@@ -176,6 +209,21 @@ class SlackCalls:
             raise _BrokenError(f"status {answer.status_code}", written=True)
         word = _ERROR_WORD.search(answer.body or "")
         raise ChatError(word[0] if word else f"http-{answer.status_code}")
+
+    async def _once_uploaded(self, url: str, content: bytes) -> Mapping[str, Any]:
+        try:
+            async with asyncio.timeout(CALL_SECONDS), self._session().post(url, data=content) as answer:
+                status, headers = answer.status, answer.headers
+        except aiohttp.ClientConnectorError as error:
+            raise _BrokenError(type(error).__name__, written=False) from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _BrokenError(type(error).__name__, written=True) from None
+        _raise_if_waiting(status, headers, "")
+        if status >= SERVER_ERROR:
+            raise _BrokenError(f"status {status}", written=True)
+        if status != 200:  # noqa: PLR2004 - nothing else means that the bytes were taken
+            raise ChatError(f"http-{status}")
+        return {}
 
     def _session(self) -> aiohttp.ClientSession:
         given = self._web.session

@@ -1,18 +1,34 @@
 """Slack, outgoing: the one gateway through which anything reaches a person. Never on the path of an ack.
 
-Every text and block passes the redactor here; links never unfurl; a message that Slack refuses for its blocks
-is sent again with simpler ones, and at last as text, so that nothing is lost.
+What it sees to: a second between two messages of a channel (``slack_lanes``), nothing twice
+(``slack_posting``), nothing lost because Slack refuses its blocks (``slack_forms``) or takes but a part of it
+(``slack_files``), no link that unfurls, and no secret: the redactor comes last, when all else is composed.
 """
 
+import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack_calls import Body, SlackCalls
-from bot.adapters.slack_pace import EDIT_BURST, EDIT_EVERY, WHISPER_BURST, WHISPER_EVERY, ChannelPaces, Pace
-from bot.adapters.slack_text import as_text
+from bot.adapters.slack_files import ATTACHED, NO_PLACE, Stored, WholeTexts
+from bot.adapters.slack_forms import REFUSED, forms_of, has_plan, is_short, plain, shortened
+from bot.adapters.slack_lanes import Lanes
+from bot.adapters.slack_pace import (
+    EDIT_BURST,
+    EDIT_EVERY,
+    POST_BURST,
+    POST_EVERY,
+    WHISPER_BURST,
+    WHISPER_EVERY,
+    Pace,
+    Turns,
+)
+from bot.adapters.slack_posting import Posting, fresh_mark
+from bot.domain.block_text import as_text
 from bot.domain.errors import ChatError
 from bot.ports import Clock, Message, Posted, Redactor, Window
 
@@ -22,18 +38,15 @@ T = TypeVar("T")
 PLAN_REFUSED_FOR = 600.0
 """Seconds until ``plan`` blocks are tried again in a workspace that refused them."""
 GROUP_PAGES = 100
+FILES_REMEMBERED = 1_000
 
-REFUSED_BLOCKS = frozenset(
-    {
-        "invalid_blocks",
-        "invalid_blocks_format",
-        "invalid_attachments",
-        "msg_blocks_too_long",
-        "msg_too_long",
-        "block_mismatch",
-    }
-)
-"""Slack's words for a message whose blocks or length it does not take."""
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One form of a message, redacted. ``whole`` is all that it says, where that is more than it can hold."""
+
+    form: Body
+    whole: str
 
 
 class SlackChat:
@@ -43,13 +56,23 @@ class SlackChat:
         self._calls = SlackCalls(client, clock)
         self._redactor = redactor
         self._clock = clock
-        self._channels = ChannelPaces(clock)
-        self._edits = Pace(clock, interval=EDIT_EVERY, burst=EDIT_BURST)
-        self._whispers = Pace(clock, interval=WHISPER_EVERY, burst=WHISPER_BURST)
+        self._posting = Posting(self._calls, clock)
+        self._files = WholeTexts(self._calls)
+        self._lanes = Lanes(
+            clock,
+            posts=Pace(clock, interval=POST_EVERY, burst=POST_BURST),
+            edits=Pace(clock, interval=EDIT_EVERY, burst=EDIT_BURST),
+        )
+        self._whispers = Turns(clock, (Pace(clock, interval=WHISPER_EVERY, burst=WHISPER_BURST),))
+        self._direct: dict[str, str] = {}
+        """The conversation with each person, once known."""
+        self._attached: dict[tuple[str, str], str] = {}
+        """The digest of the text that stands in a file beside a message, by channel and ts."""
         self._plan_refused_until = float("-inf")
 
     async def close(self) -> None:
         """End the connections."""
+        await self._lanes.close()
         await self._calls.close()
 
     async def post(self, channel: str, message: Message, *, thread_ts: str = "") -> Posted:
@@ -61,28 +84,40 @@ class SlackChat:
         return await self._post(user, message, "", reveal)
 
     async def update(self, channel: str, ts: str, message: Message) -> None:
-        """Replace a message of ours."""
+        """Replace a message of ours, or let a newer replacement do so that comes while this one waits."""
 
-        async def send(body: Body) -> None:
-            await self._edits.turn()
-            await self._calls.web("chat.update", {"channel": channel, "ts": ts, **body}, repeatable=True)
+        async def send(turns: Turns) -> None:
+            stored: list[Stored] = []
 
-        await self._best(message, send, ())
+            async def edit(draft: _Draft) -> None:
+                line = ""
+                known = bool(draft.whole) and self._attached.get((channel, ts)) == _digest(draft.whole)
+                if draft.whole:
+                    line = ATTACHED if known else (await self._stored(draft.whole, stored)).line
+                answer = await self._edit(channel, ts, draft, line, (), turns)
+                if draft.whole and not known:
+                    thread_ts = str((answer.get("message") or {}).get("thread_ts") or ts)
+                    await self._share(stored[0], Posted(channel, ts), thread_ts, draft, (), turns)
+
+            await self._best(message, edit, ())
+
+        await self._lanes.of(channel).edit(ts, send)
 
     async def whisper(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
         """Post an ephemeral message."""
         base = {"channel": channel, "user": user} | ({"thread_ts": thread_ts} if thread_ts else {})
 
-        async def send(body: Body) -> None:
-            await self._whispers.turn()
-            await self._calls.web("chat.postEphemeral", {**base, **body})
+        async def send(draft: _Draft) -> None:
+            body = base | self._body(draft, NO_PLACE if draft.whole else "", ())
+            await self._calls.web("chat.postEphemeral", body, turns=self._whispers)
 
         await self._best(message, send, ())
 
     async def respond(self, response_url: str, message: Message) -> None:
         """Answer through a response URL, ephemerally, replacing nothing."""
 
-        async def send(body: Body) -> None:
+        async def send(draft: _Draft) -> None:
+            body = self._body(draft, NO_PLACE if draft.whole else "", ())
             answer = {"response_type": "ephemeral", "replace_original": False, **body}
             await self._calls.response_url(response_url, answer)
 
@@ -114,58 +149,107 @@ class SlackChat:
         cursor = ""
         for _ in range(GROUP_PAGES):
             query = {"usergroup": group_id} | ({"cursor": cursor} if cursor else {})
-            page = await self._calls.web("usergroups.users.list", query, repeatable=True, verb="GET")
+            page = await self._calls.web("usergroups.users.list", query, repeatable=True, how="query")
             members.update(str(user) for user in page.get("users") or ())
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:
                 return frozenset(members)
         raise ChatError("group-too-large", f"Usergroup {group_id} has more than {GROUP_PAGES} pages.")
 
-    async def _post(self, channel: str, message: Message, thread_ts: str, reveal: Collection[str]) -> Posted:
-        base: Body = {"channel": channel, "unfurl_links": False, "unfurl_media": False}
+    async def _post(self, place: str, message: Message, thread_ts: str, reveal: Collection[str]) -> Posted:
+        place = self._direct.get(place, place)
+        person = place.startswith(("U", "W"))
+        base: Body = {"channel": place, "unfurl_links": False, "unfurl_media": False}
         if thread_ts:
             base["thread_ts"] = thread_ts
+        mark = fresh_mark()
 
-        async def send(body: Body) -> Posted:
-            await self._channels.turn(channel)
-            posted = await self._calls.web("chat.postMessage", {**base, **body})
-            return Posted(str(posted["channel"]), str(posted["ts"]))
+        async def send(turns: Turns) -> Posted:
+            stored: list[Stored] = []
 
-        return await self._best(message, send, reveal)
+            async def post(draft: _Draft) -> Posted:
+                line = (await self._stored(draft.whole, stored)).line if draft.whole else ""
+                body = base | self._body(draft, line, reveal, metadata=mark)
+                known = self._direct.get(place, "") if person else place
+                answer = await self._posting.post(body, turns, stands_in=known)
+                posted = Posted(str(answer["channel"]), str(answer["ts"]))
+                if person:
+                    self._direct[place] = posted.channel
+                    self._lanes.same(place, posted.channel)
+                if draft.whole:
+                    await self._share(stored[0], posted, thread_ts or posted.ts, draft, reveal, turns)
+                return posted
+
+            return await self._best(message, post, reveal)
+
+        return await self._lanes.of(place).post(send)
+
+    async def _edit(
+        self, channel: str, ts: str, draft: _Draft, line: str, reveal: Collection[str], turns: Turns
+    ) -> Mapping[str, Any]:
+        body = {"channel": channel, "ts": ts, **self._body(draft, line, reveal)}
+        return await self._calls.web("chat.update", body, repeatable=True, turns=turns)
+
+    async def _stored(self, whole: str, stored: list[Stored]) -> Stored:
+        """The upload of one message's whole text, made once whatever forms the message takes."""
+        if not stored:
+            stored.append(await self._files.store(whole))
+        return stored[0]
+
+    async def _share(
+        self,
+        stored: Stored,
+        posted: Posted,
+        thread_ts: str,
+        draft: _Draft,
+        reveal: Collection[str],
+        turns: Turns,
+    ) -> None:
+        """Show the file in the thread; where Slack does not, the message must not say that it is there."""
+        if not stored.file_id:
+            return
+        problem = await self._files.share(stored, posted.channel, thread_ts, turns)
+        if not problem:
+            if len(self._attached) >= FILES_REMEMBERED:
+                self._attached.pop(next(iter(self._attached)))
+            self._attached[posted.channel, posted.ts] = _digest(draft.whole)
+            return
+        try:
+            await self._edit(posted.channel, posted.ts, draft, problem, reveal, turns)
+        except ChatError as error:
+            logger.warning("a cut message in %s still promises its file: %s", posted.channel, error.code)
 
     async def _best(
-        self, message: Message, send: Callable[[Body], Awaitable[T]], reveal: Collection[str]
+        self, message: Message, send: Callable[[_Draft], Awaitable[T]], reveal: Collection[str]
     ) -> T:
         """Send the richest form that Slack takes. A refused form was not posted at all."""
-        forms = self._forms(message)
+        plans = self._clock.monotonic() >= self._plan_refused_until
+        forms = list(forms_of(message, plans=plans))
         for number, form in enumerate(forms, start=1):
             try:
-                return await send(self._clean(form, reveal))
+                return await send(self._draft(form, message.whole, reveal))
             except ChatError as error:
-                if error.code not in REFUSED_BLOCKS or number == len(forms):
+                if error.code not in REFUSED or number == len(forms):
                     raise
                 logger.warning(
                     "Slack refused form %d of a message: %s", number, self._redactor.text(str(error))
                 )
-                if _has_plan(form):
+                if has_plan(form.get("blocks", ())):
                     self._plan_refused_until = self._clock.monotonic() + PLAN_REFUSED_FOR
         raise AssertionError("a message has at least one form")
 
-    def _forms(self, message: Message) -> list[Body]:
-        rich = [_plain(block) for block in message.blocks]
-        classic = None if message.classic is None else [_plain(block) for block in message.classic]
-        forms: list[Body] = []
-        if rich and not (
-            classic and _has_plan({"blocks": rich}) and self._clock.monotonic() < self._plan_refused_until
-        ):
-            forms.append({"text": message.text, "blocks": rich})
-        if classic:
-            forms.append({"text": message.text, "blocks": classic})
-        forms.append({"text": as_text(message.text, classic or rich)})
-        return forms
+    def _draft(self, form: Body, whole: str, reveal: Collection[str]) -> _Draft:
+        # Redacted before it is cut, because half a secret is a secret that no redactor knows.
+        clean = self._clean(form, reveal)
+        if not whole and not is_short(clean):
+            whole = as_text(clean["text"], clean.get("blocks", ()))
+        return _Draft(clean, self._redactor.text(whole))
+
+    def _body(self, draft: _Draft, line: str, reveal: Collection[str], **more: Any) -> Body:
+        return self._clean({**shortened(draft.form, line), **more}, reveal)
 
     def _clean(self, value: Mapping[str, Any], reveal: Collection[str]) -> Body:
-        return self._redactor.payload(_plain(value), reveal=reveal)
+        return self._redactor.payload(plain(value), reveal=reveal)
 
 
 def _window(answer: Mapping[str, Any]) -> Window:
@@ -173,14 +257,5 @@ def _window(answer: Mapping[str, Any]) -> Window:
     return Window(str(view["id"]), str(view.get("hash") or ""))
 
 
-def _has_plan(form: Mapping[str, Any]) -> bool:
-    return any(block.get("type") == "plan" for block in form.get("blocks", ()))
-
-
-def _plain(value: Any) -> Any:
-    """Dicts and lists all the way down, as JSON and the redactor want them."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return value
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -70,6 +70,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "slow-api": "a Web API answer (method, default any) is delayed by delay_s (default 4)",
         "server-error": "a Web API call (method, default any) answers 500, or another 5xx (status)",
         "no-answer": "a call (method, default any) is never answered; written=true: carried out all the same",
+        "history-lags": "conversations.history and .replies lack the messages of the last lag_s (default 2)",
         "strict-rates": "no burst of posts is tolerated: the second in a channel within a second answers 429",
         "hide-bursts": "a post above the rate answers ok and is hidden due to a high volume of activity",
         "disconnect": "a socket gets a disconnect frame (reason, default refresh_requested; "
@@ -84,7 +85,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-_NUMBERS = frozenset({"delay_s", "retry_after", "index", "status", "copies", "port"})
+_NUMBERS = frozenset({"delay_s", "lag_s", "retry_after", "index", "status", "copies", "port"})
 _CHOICES: Mapping[str, frozenset[str]] = {
     "reason": frozenset({"warning", "refresh_requested", "link_disabled", "too_many_websockets"}),
     "after": frozenset({"envelope"}),

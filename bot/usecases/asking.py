@@ -11,7 +11,7 @@ from bot.domain.audit import AuditUnavailableError
 from bot.domain.outcome import Failed, Refused, Unknown
 from bot.domain.provisioning import CreateRequest
 from bot.usecases.deps import Deps
-from bot.usecases.journal import ASKED, Journal, claimed_by
+from bot.usecases.journal import ASKED, Journal, claimed_by, ending_of
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,34 @@ ALREADY_SENT = Refused(
     safe="It counted once; this time changed nothing.",
     todo="Follow its thread; if there is none within a minute, type `/hermes create` again.",
 )
+TAKEN = "taken"
+"""The claim on an envelope; its request id stands for the envelope, not for what became of it."""
+
+
+async def first_delivery(envelope: str, request: CreateRequest, deps: Deps) -> bool:
+    """Whether nobody has taken this wish on yet: Slack may deliver one envelope twice, to two replicas.
+
+    Args:
+        envelope: what Slack names it by, such as a trigger id or a view id; an empty one tells nothing apart.
+        request: the wish, as it was read from this delivery.
+        deps: the use cases' ports.
+    """
+    if not envelope:
+        return True
+    name = hashlib.sha256(f"{request.actor.id} {envelope}".encode()).hexdigest()[:24]
+    # A row about the envelope, not about the home: what becomes of the wish has a request of its own.
+    journal = Journal(
+        log=deps.log,
+        request_id=f"e-{name}",
+        action=Action.CREATE,
+        actor=request.actor,
+        channel=request.channel,
+    )
+    try:
+        claim = await journal.claim(code=TAKEN)
+    except AuditUnavailableError:
+        return True  # asking will say so
+    return claim is not None
 
 
 async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
@@ -72,7 +100,7 @@ async def give_up(request: CreateRequest, outcome: Refused | Failed | Unknown, d
     deps.running.discard(request.request_id)
     try:
         rows = await deps.log.of_request(request.request_id)
-        if rows and rows[-1].phase != "outcome":
+        if rows and ending_of(rows) is None:
             await journal_of(request, deps).close(outcome, node=request.node)
     except AuditUnavailableError:
         log.exception("the end of %s could not be written to the audit log", request.request_id)

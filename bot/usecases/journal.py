@@ -105,6 +105,15 @@ def admitted(rows: Sequence[AuditRow]) -> list[AuditRow]:
     return [row for row in rows if row.phase == "intent" and row.code != ASKED]
 
 
+def ending_of(rows: Sequence[AuditRow]) -> AuditRow | None:
+    """The outcome of a request; None while it is on its way, also when it was taken up again after one.
+
+    It need not be the last row: where a request is told may be noted after its end.
+    """
+    last = next((row for row in reversed(rows) if row.phase in {"intent", "outcome"}), None)
+    return last if last is not None and last.phase == "outcome" else None
+
+
 def last_sandbox(rows: Sequence[AuditRow]) -> str:
     """The sandbox that a request made or acted on, or an empty text."""
     return next((row.sandbox for row in reversed(rows) if row.sandbox), "")

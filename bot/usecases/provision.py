@@ -23,7 +23,7 @@ from bot.domain.provisioning import (
     StepState,
 )
 from bot.usecases.deps import Deps
-from bot.usecases.journal import Journal
+from bot.usecases.journal import Journal, ending_of
 from bot.usecases.provision_steps import Provisioning, StepEnded
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def _no_cancel(rows: Sequence[AuditRow], actor: Actor, deps: Deps) -> Refused | 
         return Refused(
             code=denied.code, what=denied.why, safe="The job goes on.", todo="Ask the owner to cancel it."
         )
-    if rows[-1].phase == "outcome":
+    if ending_of(rows):
         return Refused(
             code="already-ended",
             what="This request has already ended.",

@@ -11,7 +11,7 @@ from bot.domain.provisioning import CreateRequest, Step
 from bot.domain.sandbox import REQUEST_KEY
 from bot.usecases.asking import ask
 from bot.usecases.deps import Deps
-from bot.usecases.journal import Journal, admitted, claimed_by, last_sandbox
+from bot.usecases.journal import Journal, admitted, claimed_by, ending_of, last_sandbox
 from bot.usecases.lifecycle import already_decided
 from bot.usecases.occupancy import confirmed
 from bot.usecases.targets import NOTHING_CHANGED
@@ -189,14 +189,14 @@ async def _not_continuable(rows: Sequence[AuditRow], deps: Deps) -> Refused | No
     claim = claimed_by(rows)
     if claim:
         return already_decided(claim)
-    last = rows[-1]
+    ending = ending_of(rows)
     intents = [row for row in rows if row.phase == "intent"]
-    if last.phase != "outcome" and await _alive(intents[-1], deps):
+    if ending is None and await _alive(intents[-1], deps):
         return Refused(
             code="still-running", what="This request is still on its way.", safe=NOTHING_CHANGED,
             todo="Follow its thread; it ends with what exists.",
         )  # fmt: skip
-    if last.phase == "outcome" and last.result == "ok":
+    if ending is not None and ending.result == "ok":
         return Refused(
             code="already-ended", what="This request has already been finished.", safe=NOTHING_CHANGED,
             todo="The thread says how it ended.",

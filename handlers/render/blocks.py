@@ -27,13 +27,13 @@ def header(text: str) -> Block:
 
 
 def section(text: str) -> Block:
-    """A paragraph in markup."""
-    return {"type": "section", "text": mrkdwn(text)}
+    """A paragraph in markup, uncut: ``limits.message`` cuts it and keeps the whole."""
+    return {"type": "section", "text": mrkdwn(text, len(text))}
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> list[Block]:
     """Named facts in two columns, in as many sections as they need. Values are markup."""
-    rows = [mrkdwn(f"*{name}*\n{value}", limits.FIELD) for name, value in pairs]
+    rows = [mrkdwn(f"*{name}*\n{value}", len(name) + len(value) + 3) for name, value in pairs]
     return [
         {"type": "section", "fields": rows[start : start + limits.FIELDS]}
         for start in range(0, len(rows), limits.FIELDS)

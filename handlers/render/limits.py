@@ -1,20 +1,20 @@
-"""Slack's size limits, enforced here and nowhere else, so that no message is ever refused for its length.
+"""Slack's size limits for whoever composes a message, so that none is ever refused for its length.
 
-Numbers: Slack's Block Kit reference and messages API; ``TEXT`` is what an edit accepts, the smallest of all.
+Those that the way out has to know too stand in ``bot.domain.message_limits``; the others are here.
+Numbers: Slack's Block Kit reference and messages API.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.domain.block_text import as_text
+from bot.domain.message_limits import FIELD, FIELDS, MESSAGE_BLOCKS, SECTION, TEXT, cut, fit, fits
 from bot.ports import Message
+
+__all__ = ["FIELD", "FIELDS", "MESSAGE_BLOCKS", "SECTION", "TEXT", "cut", "fit"]
 
 Block = dict[str, Any]
 
-TEXT = 4_000
-"""Characters of a message's own text; a new message may be longer, an edited one may not."""
-SECTION = 3_000
-FIELD = 2_000
-FIELDS = 10
 HEADER = 150
 CONTEXT_ELEMENTS = 10
 ACTIONS = 25
@@ -36,62 +36,21 @@ OPTION_TEXT = 75
 OPTIONS = 100
 TYPED_TEXT = 3_000
 """Characters that a person can type into one field."""
-MESSAGE_BLOCKS = 50
 VIEW_BLOCKS = 100
 PLAN_TASKS = 50
 PLAN_TITLE = 150
 TASK_TITLE = 150
 RICH_TEXT = 3_000
 
-MARKER = "… (cut)"
-FENCE = "```"
-
-
-def cut(text: str, limit: int, *, marker: str = MARKER) -> str:
-    """The text within ``limit`` characters, the marker included; never an empty text, which Slack refuses."""
-    if not text.strip():
-        return "-"
-    if len(text) <= limit:
-        return text
-    kept = _before_broken_entity(text[: limit - len(marker)])
-    if len(marker) + 4 >= limit:
-        return text[:limit]
-    if kept.count(FENCE) % 2:
-        kept = kept[: limit - len(marker) - len(FENCE)] + FENCE
-    return kept + marker
-
-
-def _before_broken_entity(text: str) -> str:
-    """Drop a ``&lt;`` or ``<@U1>`` that the cut went through: half of one would show as noise."""
-    for opening, closing, reach in (("&", ";", 6), ("<", ">", 60)):
-        start = text.rfind(opening, max(0, len(text) - reach))
-        if start >= 0 and closing not in text[start:]:
-            text = text[:start]
-    return text
-
 
 def message(
     text: str, blocks: Sequence[Mapping[str, Any]] = (), *, classic: Sequence[Mapping[str, Any]] | None = None
 ) -> Message:
-    """A message within the limits of text and number of blocks."""
+    """A message within the limits; what had to be left out travels as a whole, for a file."""
+    parts = (blocks,) if classic is None else (blocks, classic)
     return Message(
         cut(text, TEXT),
         fit(blocks, MESSAGE_BLOCKS),
         None if classic is None else fit(classic, MESSAGE_BLOCKS),
+        "" if all(fits(text, part) for part in parts) else as_text(text, parts[-1]),
     )
-
-
-def fit(blocks: Sequence[Mapping[str, Any]], most: int) -> tuple[Mapping[str, Any], ...]:
-    """At most ``most`` blocks. What is left out is counted; buttons stay: nothing works without."""
-    if len(blocks) <= most:
-        return tuple(blocks)
-    buttons = [b for b in blocks if b["type"] == "actions"][: most // 2]
-    rest = [b for b in blocks if b["type"] != "actions"]
-    room = most - len(buttons) - 1
-    note = {
-        "type": "context",
-        "elements": [
-            {"type": "mrkdwn", "text": f"… and {len(rest) - room} more parts that do not fit here."}
-        ],
-    }
-    return (*rest[:room], note, *buttons)

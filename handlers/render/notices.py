@@ -94,6 +94,11 @@ def cancelling(actor_id: str) -> Message:
     return notice(f"{person(actor_id)} pressed Cancel. I stop before the next step and then say what exists.")
 
 
+CANCELLING_ALREADY = notice(
+    "Cancel has been pressed before; I stop before the next step. Nothing more to do."
+)
+
+
 def sent_directly() -> Message:
     """Where the link went."""
     return notice(

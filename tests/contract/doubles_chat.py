@@ -1,4 +1,4 @@
-"""Slack in memory, as far as the ``Chat`` port goes: who may be posted to, threads, modals, response URLs.
+"""Slack in memory, as far as the ``Chat`` port goes: who may be posted to, threads, length, modals, URLs.
 
 It refuses what Slack refuses, with Slack's words. Beyond that it can be told to fail like the other doubles.
 """
@@ -11,7 +11,9 @@ from typing import Any
 from contract.double_faults import Failing
 from contract.double_system import ManualClock
 
+from bot.domain.block_text import as_text
 from bot.domain.errors import ChatError
+from bot.domain.message_limits import MESSAGE_BLOCKS, MORE, TEXT, cut, fit, fits, small_print
 from bot.ports import Message, Posted, Redactor, Window
 
 TRIGGER_SECONDS = 3.0
@@ -42,6 +44,15 @@ class Kept:
         return {e["action_id"]: e for row in rows for e in row["elements"]}
 
 
+@dataclass(frozen=True)
+class KeptFile:
+    """The whole of a message that was cut."""
+
+    channel: str
+    thread_ts: str
+    text: str
+
+
 @dataclass
 class _Ticket:
     made: float
@@ -57,6 +68,7 @@ class MemoryChat(Failing):
     redactor: Redactor
     clock: ManualClock = field(default_factory=ManualClock)
     messages: list[Kept] = field(default_factory=list)
+    files: list[KeptFile] = field(default_factory=list)
     views: dict[str, dict[str, Any]] = field(default_factory=dict)
     view_of: dict[str, str] = field(default_factory=dict)
     """The latest view id by user."""
@@ -96,7 +108,7 @@ class MemoryChat(Failing):
             kept = next((m for m in self.messages if (m.channel, m.ts) == (channel, ts)), None)
             if kept is None or kept.ephemeral_for:
                 raise ChatError("message_not_found")
-            kept.text, kept.blocks = self._shown(message, ())
+            kept.text, kept.blocks = self._shown(message, (), channel, kept.thread_ts or ts)
             kept.edits += 1
 
     async def whisper(self, channel: str, user: str, message: Message, *, thread_ts: str = "") -> None:
@@ -104,7 +116,7 @@ class MemoryChat(Failing):
             place = self._place(channel)
             if place not in MEMBER_OF and not place.startswith("D_"):
                 raise ChatError("not_in_channel")
-            self._keep(place, message, thread_ts).ephemeral_for = user
+            self._keep(place, message, thread_ts, user=user)
 
     async def respond(self, response_url: str, message: Message) -> None:
         async with self._call("respond", response_url, message):
@@ -114,7 +126,7 @@ class MemoryChat(Failing):
             if url.uses >= URL_POSTS:
                 raise ChatError("used_url")
             url.uses += 1
-            self._keep(url.channel, message, "").ephemeral_for = url.user
+            self._keep(url.channel, message, "", user=url.user)
 
     async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> Window:
         async with self._call("open_view", trigger_id, view):
@@ -184,19 +196,44 @@ class MemoryChat(Failing):
             return channel
         raise ChatError("channel_not_found")
 
-    def _keep(self, channel: str, message: Message, thread_ts: str, reveal: Collection[str] = ()) -> Kept:
+    def _keep(
+        self, channel: str, message: Message, thread_ts: str, reveal: Collection[str] = (), *, user: str = ""
+    ) -> Kept:
         if thread_ts and not any((m.channel, m.ts) == (channel, thread_ts) for m in self.messages):
             raise ChatError("thread_not_found")
-        text, blocks = self._shown(message, reveal)
-        kept = Kept(channel, f"{next(self._numbers)}.000001", thread_ts, text, blocks)
+        ts = f"{next(self._numbers)}.000001"
+        text, blocks = self._shown(message, reveal, channel, "" if user else thread_ts or ts)
+        kept = Kept(channel, ts, thread_ts, text, blocks, user)
         self.messages.append(kept)
         return kept
 
-    def _shown(self, message: Message, reveal: Collection[str]) -> tuple[str, list[dict[str, Any]]]:
+    def _shown(
+        self, message: Message, reveal: Collection[str], channel: str, thread_ts: str
+    ) -> tuple[str, list[dict[str, Any]]]:
+        """What is seen of it; what does not fit goes into a file, where there is a thread that takes one."""
         blocks = message.blocks
         if self.plan_refused and any(b["type"] == "plan" for b in blocks):
             blocks = message.classic or ()
-        clean = self.redactor.payload(
-            {"text": message.text, "blocks": [dict(b) for b in blocks]}, reveal=reveal
-        )
-        return clean["text"], clean["blocks"]
+        said = {"text": message.text, "blocks": [dict(b) for b in blocks]}
+        clean = self.redactor.payload(said, reveal=reveal)
+        if not message.whole and fits(clean["text"], clean["blocks"]):
+            return clean["text"], clean["blocks"]
+        whole = self.redactor.text(message.whole or as_text(clean["text"], clean["blocks"]))
+        line = self._filed(KeptFile(channel, thread_ts, whole))
+        note = small_print(line)
+        most = MESSAGE_BLOCKS - (len(clean["blocks"]) <= MESSAGE_BLOCKS)
+        kept = [dict(b) for b in fit(clean["blocks"], most)]
+        if kept and kept[-1].get("block_id") == MORE:
+            kept[-1]["elements"] = [*kept[-1]["elements"], *note["elements"]]
+        else:
+            kept.append(note)
+        return cut(clean["text"], TEXT), kept
+
+    def _filed(self, file: KeptFile) -> str:
+        if not file.thread_ts:
+            return "Cut, because Slack takes no longer messages."
+        if file.channel in PUBLIC - MEMBER_OF:
+            return "Cut. The whole of it could not be attached (not_in_channel)."
+        if file not in self.files:
+            self.files.append(file)
+        return "Cut. The whole of it is a file in this thread."

@@ -2,135 +2,29 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
-from contract.double_system import ManualClock
-from contract.doubles_chat import MemoryChat
-from slack_sdk.web.async_client import AsyncWebClient
+from contract.chat_places import (
+    KNOWN,
+    PLAN,
+    VIEW,
+    InMemory,
+    OnStandIn,
+    Workplace,
+    open_standin,
+    said,
+    section,
+)
 
 from bot.adapters.redaction import Redactor
-from bot.adapters.slack_chat import SlackChat
-from bot.adapters.system import SystemClock
 from bot.domain.errors import ChatError
-from bot.ports import Chat, Message
-from bot.standin.clock import StandInClock
-from bot.standin.faults import Faults
-from bot.standin.slack.limits import Limits
-from bot.standin.slack.service import SlackStandIn
-
-KNOWN = "EXAMPLE-known-secret"
-
-
-def section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
-
-
-def said(text: str) -> Message:
-    return Message(text, (section(text),))
-
-
-PLAN = {
-    "type": "plan",
-    "title": "Ten steps",
-    "tasks": [{"type": "task_card", "task_id": "step-1", "title": "First", "status": "complete"}],
-}
-VIEW = {
-    "type": "modal",
-    "title": {"type": "plain_text", "text": "A title"},
-    "close": {"type": "plain_text", "text": "Close"},
-    "blocks": [section("one")],
-}
-
-
-class Workplace(Protocol):
-    """A Slack to look at from outside, whichever it is."""
-
-    chat: Chat
-    redactor: Redactor
-
-    def messages(self, channel: str, thread: str | None = None) -> list[dict[str, Any]]: ...
-    def views(self, user: str) -> list[dict[str, Any]]: ...
-    def home(self, user: str) -> dict[str, Any] | None: ...
-    def trigger(self, user: str) -> str: ...
-    def response_url(self, channel: str, user: str) -> str: ...
-    def advance(self, seconds: float) -> None: ...
-    def refuse_plans(self) -> None: ...
-
-
-class InMemory:
-    def __init__(self, redactor: Redactor) -> None:
-        self.redactor = redactor
-        self.chat = MemoryChat(redactor)
-
-    def messages(self, channel: str, thread: str | None = None) -> list[dict[str, Any]]:
-        kept = [m for m in self.chat.messages if m.channel == channel]
-        if thread is not None:
-            kept = [m for m in kept if thread in (m.ts, m.thread_ts)]
-        shown = []
-        for m in kept:
-            ephemeral = {"ephemeral_for": m.ephemeral_for} if m.ephemeral_for else {}
-            shown.append(
-                {"ts": m.ts, "thread_ts": m.thread_ts, "text": m.text, "blocks": m.blocks, **ephemeral}
-            )
-        return shown
-
-    def views(self, user: str) -> list[dict[str, Any]]:
-        view_id = self.chat.view_of.get(user)
-        return [self.chat.views[view_id]] if view_id else []
-
-    def home(self, user: str) -> dict[str, Any] | None:
-        return self.chat.homes.get(user)
-
-    def trigger(self, user: str) -> str:
-        return self.chat.trigger(user)
-
-    def response_url(self, channel: str, user: str) -> str:
-        return self.chat.response_url(channel, user)
-
-    def advance(self, seconds: float) -> None:
-        self.chat.clock.advance(seconds)
-
-    def refuse_plans(self) -> None:
-        self.chat.plan_refused = True
-
-
-class OnStandIn:
-    def __init__(self, redactor: Redactor, standin: SlackStandIn, chat: SlackChat) -> None:
-        self.redactor = redactor
-        self.standin = standin
-        self.chat = chat
-        self.messages = standin.messages
-        self.views = standin.views
-        self.home = standin.home
-
-    def trigger(self, user: str) -> str:
-        return self.standin.world.tickets.new_trigger(user)
-
-    def response_url(self, channel: str, user: str) -> str:
-        return self.standin.world.base_url + self.standin.world.tickets.new_response_url(channel, user)
-
-    def advance(self, seconds: float) -> None:
-        self.standin.world.clock.advance(seconds)
-
-    def refuse_plans(self) -> None:
-        self.standin.world.faults.arm({"target": "slack", "kind": "invalid-blocks-plan", "times": 99})
-
-    def calls(self, method: str) -> list[dict[str, Any]]:
-        return [entry["body"] for entry in self.standin.world.transcript if entry["method"] == method]
+from bot.ports import Message
 
 
 @pytest.fixture
 async def on_standin(tmp_path: Path) -> AsyncIterator[OnStandIn]:
-    faults = Faults()
-    standin = SlackStandIn(state=tmp_path, clock=StandInClock(tmp_path / "offset"), faults=faults)
-    await standin.start()
-    redactor = Redactor([KNOWN])
-    client = AsyncWebClient(standin.secrets.bot_token, base_url=standin.api_url)
-    chat = SlackChat(client, redactor, SystemClock())
-    yield OnStandIn(redactor, standin, chat)
-    await chat.close()
-    await standin.stop()
+    async with open_standin(tmp_path) as place:
+        yield place
 
 
 @pytest.fixture(params=["memory", "standin"])
@@ -251,18 +145,6 @@ async def test_a_modal_opens_and_is_replaced(place: Workplace) -> None:
     assert view["blocks"][0]["text"]["text"] == "two"
 
 
-async def test_a_modal_that_has_changed_is_not_replaced(place: Workplace) -> None:
-    opened = await place.chat.open_view(place.trigger("U_OPERATOR"), VIEW)
-    changed = await place.chat.update_view(opened, {**VIEW, "blocks": [section("two")]})
-
-    with pytest.raises(ChatError) as caught:
-        await place.chat.update_view(opened, {**VIEW, "blocks": [section("late")]})
-
-    assert caught.value.code == "hash_conflict"
-    await place.chat.update_view(changed, {**VIEW, "blocks": [section("three")]})
-    assert "three" in repr(place.views("U_OPERATOR"))
-
-
 async def test_a_trigger_lives_three_seconds(place: Workplace) -> None:
     trigger = place.trigger("U_OPERATOR")
     place.advance(4)
@@ -337,102 +219,76 @@ async def test_an_accepted_plan_is_shown_as_a_plan(place: Workplace) -> None:
     assert [b["type"] for b in message["blocks"]] == ["plan"]
 
 
-async def test_blocks_that_slack_never_takes_arrive_as_text(on_standin: OnStandIn) -> None:
-    broken = {"type": "section", "text": {"type": "mrkdwn", "text": "x" * 3001}}
+async def test_a_text_that_is_too_long_is_cut_and_stands_whole_in_a_file(place: Workplace) -> None:
+    text = "first " + "word " * 900 + "last"
 
-    await on_standin.chat.post("C_OPS", Message("headline", (broken, section("the rest"))))
+    posted = await place.chat.post("C_OPS", said(text))
 
-    [message] = on_standin.messages("C_OPS")
-    assert message["text"].startswith("headline\nxxx")
-    assert message["text"].endswith("… (cut)") or message["text"].endswith("the rest")
-    assert len(message["text"]) <= 4000
-
-
-async def test_a_refused_plan_is_not_tried_again_with_every_edit(on_standin: OnStandIn) -> None:
-    on_standin.refuse_plans()
-    message = Message("ten steps", (PLAN,), (section("1. First"),))
-    posted = await on_standin.chat.post("C_OPS", message)
-
-    await on_standin.chat.update("C_OPS", posted.ts, message)
-
-    assert len(on_standin.calls("chat.update")) == 1
+    message = place.messages("C_OPS")[0]
+    assert "… (cut)" in message["blocks"][0]["text"]["text"]
+    assert "a file in this thread" in message["blocks"][-1]["elements"][-1]["text"]
+    [whole] = place.files("C_OPS", posted.ts)
+    assert whole.count("word") == 900
+    assert whole.endswith("last")
 
 
-async def test_links_never_unfurl(on_standin: OnStandIn) -> None:
-    await on_standin.chat.post("C_OPS", said("http://127.0.0.1:9/x"))
-    await on_standin.chat.direct("U_OPERATOR", said("http://127.0.0.1:9/x"))
+async def test_a_long_reply_has_its_file_in_the_same_thread(place: Workplace) -> None:
+    parent = await place.chat.post("C_OPS", said("parent"))
 
-    calls = on_standin.calls("chat.postMessage")
-    assert [(c["unfurl_links"], c["unfurl_media"]) for c in calls] == [(False, False), (False, False)]
+    await place.chat.post("C_OPS", said("x" * 5000), thread_ts=parent.ts)
 
-
-async def test_a_post_is_not_repeated_when_the_answer_is_lost(on_standin: OnStandIn) -> None:
-    on_standin.standin.world.faults.arm({"target": "slack", "kind": "drop-after-write"})
-
-    with pytest.raises(ChatError) as caught:
-        await on_standin.chat.post("C_OPS", said("once"))
-
-    assert caught.value.code == "post-unknown"
-    assert [m["text"] for m in on_standin.messages("C_OPS")] == ["once"]
+    assert len(place.files("C_OPS", parent.ts)) == 1
 
 
-async def test_a_rate_limit_is_waited_out(on_standin: OnStandIn) -> None:
-    arm = {
-        "target": "slack",
-        "kind": "rate-limited",
-        "method": "chat.postMessage",
-        "retry_after": 7,
-        "times": 2,
-    }
-    on_standin.standin.world.faults.arm(arm)
-    clock = ManualClock()
-    client = AsyncWebClient(on_standin.standin.secrets.bot_token, base_url=on_standin.standin.api_url)
-    chat = SlackChat(client, on_standin.redactor, clock)
+async def test_too_many_blocks_are_counted_and_buttons_stay(place: Workplace) -> None:
+    button = {"type": "button", "text": {"type": "plain_text", "text": "Go"}, "action_id": "go", "value": "1"}
+    many = (*(section(f"part {n}") for n in range(80)), {"type": "actions", "elements": [button]})
 
-    await chat.post("C_OPS", said("late"))
+    posted = await place.chat.post("C_OPS", Message("many parts", many))
 
-    await chat.close()
-    assert clock.slept == [7, 7]
-    assert [m["text"] for m in on_standin.messages("C_OPS")] == ["late"]
+    blocks = place.messages("C_OPS")[0]["blocks"]
+    assert len(blocks) == 50
+    assert [b["type"] for b in blocks].count("actions") == 1
+    assert "… and 32 more" in blocks[-1]["elements"][0]["text"]
+    assert "part 79" in place.files("C_OPS", posted.ts)[0]
 
 
-async def test_a_modal_does_not_wait_for_a_rate_limit(on_standin: OnStandIn) -> None:
-    on_standin.standin.world.faults.arm({"target": "slack", "kind": "rate-limited", "method": "views.open"})
+async def test_where_no_file_may_stand_the_message_says_so(place: Workplace) -> None:
+    posted = await place.chat.post("C_PUBLIC", said("x" * 5000))
 
-    with pytest.raises(ChatError) as caught:
-        await on_standin.chat.open_view(on_standin.trigger("U_OPERATOR"), VIEW)
-
-    assert caught.value.code == "ratelimited"
-
-
-async def test_an_edit_survives_a_server_error(on_standin: OnStandIn) -> None:
-    posted = await on_standin.chat.post("C_OPS", said("before"))
-    on_standin.standin.world.faults.arm({"target": "slack", "kind": "server-error", "method": "chat.update"})
-
-    await on_standin.chat.update("C_OPS", posted.ts, said("after"))
-
-    assert [m["text"] for m in on_standin.messages("C_OPS")] == ["after"]
+    message = place.messages("C_PUBLIC")[0]
+    assert "could not be attached (not_in_channel)" in message["blocks"][-1]["elements"][-1]["text"]
+    assert place.files("C_PUBLIC", posted.ts) == []
 
 
-async def test_a_channel_gets_about_one_message_a_second(on_standin: OnStandIn) -> None:
-    clock = ManualClock()
-    on_standin.standin.world.limits = Limits(Faults(), now=clock.monotonic)
-    client = AsyncWebClient(on_standin.standin.secrets.bot_token, base_url=on_standin.standin.api_url)
-    chat = SlackChat(client, on_standin.redactor, clock)
+async def test_an_edit_that_is_too_long_has_one_file(place: Workplace) -> None:
+    posted = await place.chat.post("C_OPS", said("short"))
 
-    for number in range(10):
-        await chat.post("C_OPS", said(str(number)))
+    await place.chat.update("C_OPS", posted.ts, said("y" * 5000))
+    await place.chat.update("C_OPS", posted.ts, said("y" * 5000))
 
-    await chat.close()
-    assert clock.monotonic() == pytest.approx(6.0)
+    assert len(place.files("C_OPS", posted.ts)) == 1
+    assert "a file in this thread" in repr(place.messages("C_OPS")[0]["blocks"][-1])
 
 
-async def test_a_slack_that_is_not_there_is_said_so(on_standin: OnStandIn) -> None:
-    client = AsyncWebClient("xoxb-EXAMPLE", base_url="http://127.0.0.1:9/api/")
-    chat = SlackChat(client, on_standin.redactor, ManualClock())
+async def test_a_long_whisper_is_cut_and_leaves_no_file(place: Workplace) -> None:
+    await place.chat.whisper("C_OPS", "U_OPERATOR", said("x" * 5000))
 
-    with pytest.raises(ChatError) as caught:
-        await chat.post("C_OPS", said("hello"))
+    [message] = place.messages("C_OPS")
+    assert "Slack takes no longer messages" in message["blocks"][-1]["elements"][0]["text"]
 
-    await chat.close()
-    assert caught.value.code == "slack-unreachable"
+
+async def test_a_file_holds_no_secret_either(place: Workplace) -> None:
+    posted = await place.chat.direct("U_OPERATOR", said(f"{KNOWN} " + "x" * 5000), reveal={KNOWN})
+
+    assert KNOWN in place.messages("D_U_OPERATOR")[0]["blocks"][0]["text"]["text"]
+    [whole] = place.files("D_U_OPERATOR", posted.ts)
+    assert KNOWN not in whole
+
+
+async def test_no_half_secret_is_left_at_a_cut(place: Workplace) -> None:
+    text = "x " * 1490 + KNOWN + " and the rest " + "y " * 100
+
+    await place.chat.post("C_OPS", said(text))
+
+    assert KNOWN[:7] not in repr(place.messages("C_OPS"))

@@ -21,19 +21,32 @@ async def test_rate_limits_are_waited_out(site: Installed) -> None:
     assert "hermes.open" in buttons(messages[2])
 
 
-async def test_lost_first_post_moves_the_thread_and_makes_no_second_sandbox(site: Installed) -> None:
+async def test_lost_first_post_is_found_and_makes_no_second_thread_or_sandbox(site: Installed) -> None:
     await site.fault("slack", "drop-after-write")
     count = len(await site.control.messages(OPS))
 
-    thread = await site.type(OPERATOR, "create home=unanswered", shows_in="D_U_OPERATOR")
+    thread = await site.type(OPERATOR, "create home=unanswered")
     told = await thread.ended(":white_check_mark:")
 
     assert told.count("STUDIO FOR HOME UNANSWERED IS READY") == 1
     assert len(await site.sandboxes("unanswered")) == 1
     new = (await site.control.messages(OPS))[count:]
-    announced = [m for m in new if not m.get("ephemeral_for") and "unanswered" in m["text"]]
-    assert len(announced) == 1
-    assert "in your direct messages" in await site.told(OPERATOR, "my answer is")
+    assert [m["thread_ts"] for m in new if not m.get("ephemeral_for")].count(None) == 1
+
+
+async def test_lost_first_post_that_cannot_be_looked_for_moves_the_thread(site: Installed) -> None:
+    await site.fault("slack", "drop-after-write")
+    public = "C_PUBLIC"  # where the bot may write, and is no member, so that it may not read
+    count = len(await site.control.messages(public))
+
+    thread = await site.type(OPERATOR, "create home=unfound", channel=public, shows_in="D_U_OPERATOR")
+    told = await thread.ended(":white_check_mark:")
+
+    assert told.count("STUDIO FOR HOME UNFOUND IS READY") == 1
+    assert len(await site.sandboxes("unfound")) == 1
+    new = (await site.control.messages(public))[count:]
+    assert [m["thread_ts"] for m in new if not m.get("ephemeral_for")] == [None]
+    assert "in your direct messages" in await site.told(OPERATOR, "my answer is", channel=public)
 
 
 async def test_lost_result_post_is_not_repeated_in_the_thread(site: Installed) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import handlers.render
-from bot.adapters.slack_text import as_text
+from bot.domain.block_text import as_text
 from bot.ports import Message
 from bot.standin.slack.block_shapes import BLOCKS
 

@@ -191,7 +191,8 @@ def _access() -> Iterator[Sample]:
 
 
 def _notices() -> Iterator[Sample]:
-    for name in ("OUTSIDER", "UNKNOWN_BUTTON", "UNKNOWN_FORM", "UNKNOWN_COMMAND", "UNKNOWN_SHORTCUT"):
+    unknown = ("UNKNOWN_BUTTON", "UNKNOWN_FORM", "UNKNOWN_COMMAND", "UNKNOWN_SHORTCUT")
+    for name in ("OUTSIDER", "CANCELLING_ALREADY", *unknown):
         yield constant(notices, name)
     yield sample(notices.notice, "kept", stop.decided_keep(PERSON, AT))
     for reason in ("not_in_channel", "channel_not_found", "is_archived", "post-unknown", "restricted_action"):

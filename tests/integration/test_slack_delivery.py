@@ -1,100 +1,17 @@
 """The Slack side over real Socket Mode and a real Web API; Cube and the node are in memory."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
-import yaml
-from installation import Installation, install
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
-from slack_bolt.app.async_app import AsyncApp
-from slack_bolt.authorization import AuthorizeResult
-from slack_sdk.web.async_client import AsyncWebClient
-
-from bot.adapters.slack_chat import SlackChat
-from bot.adapters.system import SystemClock
-from bot.standin.clock import StandInClock
-from bot.standin.faults import Faults
-from bot.standin.slack import SlackStandIn
-from bot.standin.slack.people import Click
-from handlers.jobs import Jobs
-from handlers.register import register
-from handlers.services import Services
-
-MANIFEST = Path(__file__).parents[2] / "manifest.yaml"
-SCOPES = yaml.safe_load(MANIFEST.read_text())["oauth_config"]["scopes"]["bot"]
-"""The app gets what the manifest asks for, and nothing more."""
-
-
-@dataclass(kw_only=True)
-class Office:
-    """People, a Slack, and a bot that listens to it."""
-
-    slack: SlackStandIn
-    world: Installation
-    jobs: Jobs
-
-    async def types(self, user: str, text: str, channel: str = "C_OPS") -> dict[str, Any]:
-        answer = await self.slack.people.command(user, channel, text)
-        await self.jobs.idle()
-        return answer
-
-    async def clicks(self, user: str, message: dict[str, Any], action_id: str) -> dict[str, Any]:
-        click = Click(user=user, action_id=action_id, channel=message["channel"], ts=message["ts"])
-        answer = await self.slack.people.click(click)
-        await self.jobs.idle()
-        return answer
-
-    def shown(self, channel: str = "C_OPS", *, to: str = "") -> list[dict[str, Any]]:
-        found = [m | {"channel": channel} for m in self.slack.messages(channel)]
-        return [m for m in found if m.get("ephemeral_for", "") in ("", to, None)]
-
-    def latest(self, channel: str = "C_OPS") -> dict[str, Any]:
-        return self.shown(channel)[-1]
-
-    def whispers(self, user: str, channel: str = "C_OPS") -> str:
-        return "\n".join(m["text"] for m in self.slack.messages(channel) if m.get("ephemeral_for") == user)
-
-    def sent(self, method: str) -> list[dict[str, Any]]:
-        return [entry["body"] for entry in self.slack.world.transcript if entry["method"] == method]
-
-    def fault(self, kind: str, **more: Any) -> None:
-        self.slack.world.faults.arm({"target": "slack", "kind": kind, **more})
+from integration.slack_office import Office, open_office
 
 
 @pytest.fixture
 async def office(tmp_path: Path) -> AsyncIterator[Office]:
-    slack = SlackStandIn(
-        state=tmp_path, clock=StandInClock(tmp_path / "offset"), faults=Faults(), scopes=SCOPES
-    )
-    await slack.start()
-    world, jobs = install(), Jobs()
-    async with aiohttp.ClientSession() as session:
-        client = AsyncWebClient(slack.secrets.bot_token, base_url=slack.api_url, session=session)
-        me = await client.auth_test()
-        result = AuthorizeResult(enterprise_id=None, team_id=me["team_id"], bot_user_id=me["user_id"])
-
-        async def authorize(**_: Any) -> AuthorizeResult:
-            return result
-
-        app = AsyncApp(client=client, authorize=authorize, signing_secret="-")
-        chat = SlackChat(client, world.deps.redactor, SystemClock())
-        services = Services(
-            deps=world.deps, chat=chat, jobs=jobs, team_id=me["team_id"], bot_user_id=me["user_id"]
-        )
-        register(app, services)
-        handler = AsyncSocketModeHandler(app, slack.secrets.app_token)
-        await handler.connect_async()
-        yield Office(slack=slack, world=world, jobs=jobs)
-        await jobs.drain(1)
-        await handler.close_async()
-        await chat.close()
-    await slack.stop()
+    async with open_office(tmp_path) as opened:
+        yield opened
 
 
 async def test_the_main_job_is_told_from_command_to_stop(office: Office) -> None:
@@ -148,13 +65,24 @@ async def test_the_thread_moves_to_direct_messages(office: Office, channel: str)
     assert "direct messages" in office.whispers("U_OPERATOR", channel)
 
 
-async def test_a_lost_answer_of_slack_makes_no_second_message(office: Office) -> None:
+async def test_a_lost_answer_of_slack_makes_no_second_message_and_moves_nothing(office: Office) -> None:
     office.fault("drop-after-write")
 
     await office.types("U_OPERATOR", "create home=alpha")
 
-    assert len(office.shown()) == 1
+    assert len(office.shown()) == 3
+    assert "Studio for home alpha is ready" in office.latest()["text"]
+    assert office.shown("D_U_OPERATOR") == []
+
+
+async def test_a_lost_answer_that_cannot_be_looked_up_moves_the_thread(office: Office) -> None:
+    office.fault("drop-after-write")
+
+    await office.types("U_OPERATOR", "create home=alpha", "C_PUBLIC")
+
+    assert len(office.shown("C_PUBLIC")) == 1
     assert "Studio for home alpha is ready" in office.latest("D_U_OPERATOR")["text"]
+    assert "in your direct messages" in office.whispers("U_OPERATOR", "C_PUBLIC")
 
 
 async def test_a_slack_without_plans_gets_ten_lines(office: Office) -> None:
@@ -185,7 +113,7 @@ async def test_a_rate_limit_loses_nothing(office: Office) -> None:
 async def test_the_home_tab_and_a_mention_are_answered(office: Office) -> None:
     await office.slack.people.open_home("U_OPERATOR")
     await office.slack.people.say("U_OPERATOR", "C_OPS", "<@U_BOT> hello")
-    await _until(office, lambda: office.slack.home("U_OPERATOR") is not None and len(office.shown()) > 1)
+    await office.until(lambda: office.slack.home("U_OPERATOR") is not None and len(office.shown()) > 1)
 
     assert "operator" in json.dumps(office.slack.home("U_OPERATOR"))
     assert "/hermes help" in office.latest()["text"]
@@ -200,10 +128,3 @@ async def test_a_job_outlives_its_socket(office: Office) -> None:
     await office.types("U_OPERATOR", "create home=alpha")
 
     assert "Studio for home alpha is ready" in office.latest()["text"]
-
-
-async def _until(office: Office, condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.02)
-            await office.jobs.idle()

@@ -2,9 +2,15 @@ import asyncio
 from typing import Any
 
 import pytest
+from installation import OPERATOR
 from slack_desk import Desk, open_desk, shown
 
 from bot.domain.errors import ChatError, NodeError
+from bot.domain.provisioning import CreateRequest
+from bot.usecases.asking import place
+from bot.usecases.provision import cancel
+from bot.usecases.recovery import continue_request
+from handlers.conversation import SETTLE_PAUSES
 from handlers.jobs import Jobs
 
 
@@ -62,7 +68,69 @@ async def test_the_request_knows_its_thread_before_it_starts(desk: Desk) -> None
     intent = next(row for row in rows if row.phase == "intent" and row.code != "asked")
     [parent] = desk.parents()
     assert (intent.channel, intent.thread_ts) == ("C_OPS", parent.ts)
-    assert intent.details["progress_ts"] == desk.thread()[0].ts
+
+
+async def test_the_request_knows_its_progress_message_as_soon_as_it_stands(desk: Desk) -> None:
+    noted: list[object] = []
+
+    async def look() -> None:
+        rows = await desk.world.log.of_request("r-000001")
+        noted.extend(row.details.get("progress_ts") for row in rows if row.code == "placed")
+
+    desk.world.cube.before("create", look)
+    await desk.command("U_OPERATOR", "create home=alpha")
+
+    assert noted == ["", desk.thread()[0].ts]
+
+
+async def test_the_work_does_not_wait_for_its_progress_message(desk: Desk) -> None:
+    slow = asyncio.Event()
+
+    async def parent_then_wait() -> None:
+        desk.chat.before("post", slow.wait)
+
+    desk.chat.before("post", parent_then_wait)
+    await desk.command("U_OPERATOR", "create home=alpha", settle=False)
+
+    await desk.until(lambda: bool(desk.world.cube.sandboxes))
+
+    assert not any(m.blocks[0]["type"] == "plan" for m in desk.thread())
+    slow.set()
+    await desk.services.jobs.idle()
+    assert [m.buttons == {} for m in desk.thread() if m.blocks[0]["type"] == "plan"] == [True]
+
+
+async def test_a_request_that_ended_before_its_progress_message_stood_is_over(desk: Desk) -> None:
+    slow = asyncio.Event()
+
+    async def parent_then_wait() -> None:
+        desk.chat.before("post", slow.wait)
+
+    desk.chat.before("post", parent_then_wait)
+    await desk.command("U_OPERATOR", "create home=alpha", settle=False)
+    await desk.until(lambda: bool(desk.world.cube.sandboxes))
+    await desk.until(lambda: not desk.world.deps.running)
+    slow.set()
+    await desk.services.jobs.idle()
+
+    again = await continue_request("r-000001", OPERATOR, desk.world.deps)
+
+    assert again.code == "already-ended"
+
+
+async def test_a_place_that_is_noted_after_the_end_does_not_open_the_request_again(desk: Desk) -> None:
+    await desk.command("U_OPERATOR", "create home=alpha")
+    late = CreateRequest(
+        request_id="r-000001", actor=OPERATOR, home="alpha", workspace="alpha", progress_ts="9.9"
+    )
+    await place(late, desk.world.deps)
+
+    ended = [
+        await continue_request("r-000001", OPERATOR, desk.world.deps),
+        await cancel("r-000001", OPERATOR, desk.world.deps),
+    ]
+
+    assert [outcome.code for outcome in ended] == ["already-ended"] * 2
 
 
 async def test_the_progress_message_has_a_cancel_button_while_it_runs(desk: Desk) -> None:
@@ -259,7 +327,7 @@ async def test_a_last_edit_that_slack_refuses_for_good_is_given_up(desk: Desk) -
 
     await desk.command("U_OPERATOR", "create home=alpha")
 
-    assert desk.chat.called("update") < 6
+    assert SETTLE_PAUSES[-1] not in desk.world.clock.slept
     assert "Studio for home alpha is ready" in desk.thread()[-1].text
 
 

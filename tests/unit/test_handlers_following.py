@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.outcome import Failed, Refused, Unknown
-from bot.domain.provisioning import Finished, Step, StepEvent, StepState
+from bot.domain.outcome import Failed, Outcome, Refused, Unknown
+from bot.domain.provisioning import Finished, Provisioned, Step, StepEvent, StepState
 from handlers.following import EDIT_EVERY, follow
 from handlers.jobs import BROKEN
 from handlers.render.progress import Progress
@@ -67,11 +67,7 @@ class Story:
             self._events.put_nowait(event)
         await settle()
 
-    @property
-    def all_consumed(self) -> bool:
-        return self._events.empty()
-
-    def begin(self) -> asyncio.Task[object]:
+    def begin(self) -> asyncio.Task[tuple[Outcome[Provisioned], Progress]]:
         start = Progress(request_id="r-1", home="alpha")
         return asyncio.create_task(follow(self.events(), start, self.show, self.clock))
 
@@ -115,6 +111,22 @@ async def test_what_happens_meanwhile_comes_in_one_edit_three_seconds_later(stor
     following.cancel()
 
 
+async def test_an_edit_that_waits_does_not_keep_a_newer_one_from_taking_its_place(story: Story) -> None:
+    async def waits(progress: Progress) -> None:
+        story.shown.append(progress)
+        await asyncio.Event().wait()
+
+    start = Progress(request_id="r-1", home="alpha")
+    following = asyncio.create_task(follow(story.events(), start, waits, story.clock))
+    await story.happens(running(Step.CHECK))
+
+    await story.happens(done(Step.CHECK), running(Step.RECORD))
+    await story.clock.advance(EDIT_EVERY)
+
+    assert [p.current for p in story.shown] == [Step.CHECK, Step.RECORD]
+    following.cancel()
+
+
 async def test_nothing_is_edited_while_nothing_happens(story: Story) -> None:
     following = story.begin()
     await story.happens(running(Step.CHECK))
@@ -126,14 +138,15 @@ async def test_nothing_is_edited_while_nothing_happens(story: Story) -> None:
     following.cancel()
 
 
-async def test_the_end_is_shown_at_once_and_last(story: Story) -> None:
+async def test_the_end_is_given_back_at_once(story: Story) -> None:
     following = story.begin()
     await story.happens(running(Step.CHECK), done(Step.CHECK))
 
     await story.happens(Finished(REFUSED))
 
-    assert await following is REFUSED
-    assert story.shown[-1].ended == "not started"
+    outcome, last = following.result()
+    assert outcome is REFUSED
+    assert last.ended == "not started"
 
 
 @pytest.mark.parametrize(
@@ -151,53 +164,44 @@ async def test_the_headline_tells_the_ends_apart(
     following = story.begin()
 
     await story.happens(running(Step.CREATE), Finished(outcome))
-    await following
 
-    assert story.shown[-1].ended == ended
+    assert following.result()[1].ended == ended
 
 
 async def test_no_step_is_left_running_at_the_end(story: Story) -> None:
     following = story.begin()
 
     await story.happens(running(Step.CREATE), Finished(Failed(code="x", what="W.", safe="S.", todo="T.")))
-    await following
 
-    assert story.shown[-1].steps[Step.CREATE].state is StepState.FAILED
+    assert following.result()[1].steps[Step.CREATE].state is StepState.FAILED
 
 
-async def test_a_slow_edit_does_not_hold_up_the_work(story: Story) -> None:
-    gate = asyncio.Event()
-
-    async def slowly(progress: Progress) -> None:
-        await gate.wait()
-        story.shown.append(progress)
+async def test_an_edit_that_waits_holds_up_neither_the_work_nor_its_outcome(story: Story) -> None:
+    async def forever(progress: Progress) -> None:
+        await asyncio.Event().wait()
 
     following = asyncio.create_task(
-        follow(story.events(), Progress(request_id="r-1", home="alpha"), slowly, story.clock)
+        follow(story.events(), Progress(request_id="r-1", home="alpha"), forever, story.clock)
     )
     await story.happens(running(Step.CHECK))
-    await story.happens(done(Step.CHECK), running(Step.RECORD), Finished(REFUSED))
-    consumed = story.all_consumed
-    gate.set()
-    await following
 
-    assert consumed
-    assert [p.ended for p in story.shown] == ["", "not started"]
+    await story.happens(done(Step.CHECK), running(Step.RECORD), Finished(REFUSED))
+
+    assert following.result()[0] is REFUSED
 
 
 async def test_an_edit_that_breaks_does_not_break_the_work(story: Story) -> None:
     async def broken(progress: Progress) -> None:
-        story.shown.append(progress)
-        if not progress.ended:
-            raise RuntimeError("on purpose")
+        raise RuntimeError("on purpose")
 
     following = asyncio.create_task(
         follow(story.events(), Progress(request_id="r-1", home="alpha"), broken, story.clock)
     )
     await story.happens(running(Step.CHECK), Finished(REFUSED))
 
-    assert await following is REFUSED
-    assert story.shown[-1].ended == "not started"
+    outcome, last = following.result()
+    assert outcome is REFUSED
+    assert last.ended == "not started"
 
 
 async def test_work_that_breaks_still_ends_the_message(story: Story) -> None:
@@ -205,8 +209,9 @@ async def test_work_that_breaks_still_ends_the_message(story: Story) -> None:
 
     await story.happens(running(Step.SEED), RuntimeError("on purpose"))
 
-    assert await following is BROKEN
-    assert story.shown[-1].steps[Step.SEED].state is StepState.FAILED
+    outcome, last = following.result()
+    assert outcome is BROKEN
+    assert last.steps[Step.SEED].state is StepState.FAILED
 
 
 async def test_a_cancelled_job_leaves_no_task_behind(story: Story) -> None:

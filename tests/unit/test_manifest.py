@@ -15,6 +15,7 @@ from bot.standin.slack.cast import SCOPES as GRANTED_BY_THE_STAND_IN
 from handlers import register
 from handlers.verbs import SLASH
 
+METHOD = r"(chat|conversations|files|users|usergroups|views|auth|apps|bots|team)(\.[a-zA-Z]+)+"
 ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yaml").read_text())
 SCOPES = set(MANIFEST["oauth_config"]["scopes"]["bot"])
@@ -31,22 +32,24 @@ METHOD_SCOPES: dict[str, str | None] = {
     "usergroups.users.list": "usergroups:read",
     "auth.test": None,
     "conversations.info": "channels:read",
+    "conversations.history": "channels:history",
+    "conversations.replies": "channels:history",
+    "files.getUploadURLExternal": "files:write",
+    "files.completeUploadExternal": "files:write",
     "apps.connections.open": None,
 }
 EVENT_SCOPES: dict[str, str | None] = {"app_home_opened": None, "app_mention": "app_mentions:read"}
-FEATURE_SCOPES = {"commands", "chat:write.public", "groups:read"}
-"""Needed by a feature, not by a method: the command, posting as no member, looking at private channels."""
+FEATURE_SCOPES = {"commands", "chat:write.public", "groups:read", "groups:history", "im:history"}
+"""Needed by a feature, not by a method: the command, posting as no member, looking at private channels and
+reading back in them and in direct messages."""
 
 
 def methods_in(path: Path) -> set[str]:
-    """The Web API methods that a module names in a call."""
-    named: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-            value = node.args[0].value
-            if isinstance(value, str) and re.fullmatch(r"[a-z]+(\.[a-zA-Z]+)+", value):
-                named.add(value)
-    return named
+    """The Web API methods that a module names."""
+    constants = (
+        node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)
+    )
+    return {value for value in constants if isinstance(value, str) and re.fullmatch(METHOD, value)}
 
 
 def sdk_methods_in(path: Path) -> set[str]:
@@ -59,7 +62,8 @@ def sdk_methods_in(path: Path) -> set[str]:
     return {method for method in METHOD_SCOPES if method.replace(".", "_") in called}
 
 
-METHODS = methods_in(ROOT / "bot/adapters/slack_chat.py") | sdk_methods_in(ROOT / "bot/checkup.py")
+OUTGOING = sorted((ROOT / "bot/adapters").glob("slack_*.py"))
+METHODS = set[str]().union(*map(methods_in, OUTGOING)) | sdk_methods_in(ROOT / "bot/checkup.py")
 
 
 class Recorder:

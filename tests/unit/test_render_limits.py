@@ -45,8 +45,8 @@ def test_too_many_blocks_are_counted_and_buttons_stay() -> None:
     result = fit([*many, buttons], limits.MESSAGE_BLOCKS)
 
     assert len(result) == 50
-    assert result[-1] is buttons
-    assert "and 32 more parts" in result[-2]["elements"][0]["text"]
+    assert result[-2] is buttons
+    assert "… and 32 more" in result[-1]["elements"][0]["text"]
 
 
 def test_facts_take_as_many_sections_as_they_need() -> None:

@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.standin.slack import methods_blocks, methods_chat, methods_files, methods_people, methods_views
+from bot.standin.slack import (
+    methods_blocks,
+    methods_chat,
+    methods_files,
+    methods_history,
+    methods_people,
+    methods_views,
+)
 from bot.standin.slack.args import Args
 from bot.standin.slack.errors import SlackError
 from bot.standin.slack.payloads import auth_test
@@ -38,10 +45,9 @@ def _not_built(_world: World, _args: Args) -> dict[str, Any]:
 
 
 _READ = ("channels:read", "groups:read", "im:read", "mpim:read")
+_HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 # Known to Slack, and refused for want of scopes that the manifest does not ask for.
 _NOT_GRANTED: Mapping[str, tuple[str, ...]] = {
-    "conversations.history": ("channels:history",),
-    "conversations.replies": ("channels:history",),
     "conversations.create": ("channels:manage",),
     "conversations.invite": ("channels:manage",),
     "conversations.leave": ("channels:manage",),
@@ -69,6 +75,8 @@ METHODS: Mapping[str, Method] = {
     "conversations.info": Method(methods_people.conversation_info, _READ),
     "conversations.list": Method(methods_people.conversation_list, _READ),
     "conversations.members": Method(methods_people.conversation_members, _READ),
+    "conversations.history": Method(methods_history.history, _HISTORY),
+    "conversations.replies": Method(methods_history.replies, _HISTORY),
     "conversations.join": Method(methods_people.conversation_join, ("channels:join",)),
     "users.info": Method(methods_people.user_info, ("users:read",)),
     "users.list": Method(methods_people.user_list, ("users:read",)),

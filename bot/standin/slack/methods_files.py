@@ -25,6 +25,7 @@ def get_upload_url(world: World, args: Args) -> dict[str, Any]:
         raise invalid_arguments("length must be more than 0")
     mimetype = mimetypes.guess_type(name)[0] or "application/octet-stream"
     file = File(f"F{secrets.token_hex(5).upper()}", name, secrets.token_hex(16), mimetype=mimetype)
+    file.alt = args.text("alt_txt")
     world.files[file.id] = file
     return {"ok": True, "upload_url": f"{world.base_url}/upload/v1/{file.upload_key}", "file_id": file.id}
 
@@ -73,6 +74,7 @@ def _file_object(world: World, file: File) -> dict[str, Any]:
         "id": file.id,
         "name": file.name,
         "title": file.title,
+        "alt_txt": file.alt,
         "mimetype": file.mimetype,
         "size": len(file.content or b""),
         "user": BOT_USER,

@@ -51,6 +51,7 @@ class File:
     content: bytes | None = None
     mimetype: str = "application/octet-stream"
     title: str = ""
+    alt: str = ""
     completed: bool = False
 
 

@@ -1,20 +1,14 @@
-"""Block Kit as plain text: what is left when Slack accepts none of our blocks, so that nothing is lost."""
+"""Block Kit as plain text: where Slack accepts none of our blocks, or not all, so that nothing is lost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-LONGEST = 3_900
-"""Characters; an edit takes 4,000, and more would be split into several messages."""
-CUT = "\n… (cut)"
 
 _TASK = {"pending": "○", "in_progress": "…", "complete": "✓", "error": "✗"}
 
 
 def as_text(text: str, blocks: Sequence[Mapping[str, Any]]) -> str:
-    """The message's own text, then what its blocks say, within LONGEST characters."""
-    lines = [text, *(line for block in blocks for line in _lines(block) if line and line != text)]
-    whole = "\n".join(lines)
-    return whole if len(whole) <= LONGEST else whole[: LONGEST - len(CUT)] + CUT
+    """The message's own text, then what its blocks say, however long that is."""
+    return "\n".join([text, *(line for block in blocks for line in _lines(block) if line and line != text)])
 
 
 def _lines(block: Mapping[str, Any]) -> Iterator[str]:
