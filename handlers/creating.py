@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
-from bot.domain.outcome import Done, NotDone, Outcome, Refused
-from bot.domain.provisioning import CreateRequest, Provisioned
+from bot.domain.outcome import Done, NotDone, Refused
+from bot.domain.provisioning import CreateRequest
 from bot.ports import Message
 from bot.usecases.admission import precheck
 from bot.usecases.asking import ask, give_up, place
@@ -16,6 +16,7 @@ from handlers.conversation import Conversation, answer, answer_press, open_threa
 from handlers.following import follow
 from handlers.grammar import Command
 from handlers.jobs import Job, Lane
+from handlers.leaving import Boundaries, tell_leaving
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
@@ -102,23 +103,30 @@ async def _begin(request: CreateRequest, thread: Conversation, services: Service
         request = replace(request, progress_ts=posted.ts)
         await place(request, services.deps)
 
+    steps = Boundaries(
+        provision(request, services.deps),
+        Progress(request_id=request.request_id, home=request.home),
+        lambda: services.jobs.closing,
+    )
+
     async def run() -> None:
-        await run_create(request, services, thread)
+        await run_create(request, steps, thread, services)
 
     async def tell(why: NotDone) -> None:
         await _tell_end(request, why, thread, services)
 
-    services.jobs.start(Job(name=f"create {request.request_id}", run=run, tell=tell), Lane.LONG)
+    async def leave() -> None:
+        if not steps.finished:
+            await tell_leaving(request, steps.progress, thread)
+
+    job = Job(name=f"create {request.request_id}", run=run, tell=tell, leave=leave)
+    services.jobs.start(job, Lane.LONG)
 
 
 async def run_create(
-    request: CreateRequest, services: Services, thread: Conversation | None = None
-) -> Outcome[Provisioned]:
-    """Provision, telling the thread that the request names."""
-    talk = thread or Conversation(
-        services.chat, user=request.actor.id, channel=request.channel, thread_ts=request.thread_ts
-    )
-
+    request: CreateRequest, steps: Boundaries, talk: Conversation, services: Services
+) -> None:
+    """Provision, telling the thread."""
     unseen: dict[str, Message] = {}
 
     async def show(progress: Progress) -> None:
@@ -127,15 +135,15 @@ async def run_create(
         if not await talk.edit(request.progress_ts, message):
             unseen[request.progress_ts] = message
 
-    start = Progress(request_id=request.request_id, home=request.home)
-    async with aclosing(provision(request, services.deps)) as events:
-        outcome = await follow(events, start, show, services.deps.clock)
-    if isinstance(outcome, Done):
+    async with aclosing(steps.events):
+        outcome = await follow(steps, steps.progress, show, services.deps.clock)
+    if outcome is None:
+        await tell_leaving(request, steps.progress, talk)
+    elif isinstance(outcome, Done):
         await talk.say(result_message(outcome.value))
         await talk.settle({talk.thread_ts: announcement_done(outcome.value), **unseen}, services.deps.clock)
     else:
         await _say_failed(request, outcome, talk, services, unseen)
-    return outcome
 
 
 async def _tell_end(request: CreateRequest, why: NotDone, talk: Conversation, services: Services) -> None:

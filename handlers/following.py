@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 
 from bot.domain.outcome import Done, Failed, Outcome, Refused, Unknown
 from bot.domain.provisioning import Finished, Provisioned, StepEvent
@@ -20,15 +20,16 @@ Show = Callable[[Progress], Awaitable[object]]
 
 
 async def follow(
-    events: AsyncIterator[StepEvent | Finished], progress: Progress, show: Show, clock: Clock
-) -> Outcome[Provisioned]:
+    events: AsyncIterable[StepEvent | Finished], progress: Progress, show: Show, clock: Clock
+) -> Outcome[Provisioned] | None:
     """Consume ``events`` at their own speed, ``show`` the latest state, and give the outcome.
 
-    A slow or refused edit never holds up the work. Whatever happens, the last edit shows the end.
+    A slow or refused edit never holds up the work. Whatever happens, the last edit shows the end. None =
+    the events ended without one, because the bot is told to stop; then the last edit is left to the caller.
     """
     editor = _Editor(show, clock, progress)
     editing = asyncio.create_task(editor.run())
-    outcome: Outcome[Provisioned] = BROKEN
+    outcome: Outcome[Provisioned] | None = None
     try:
         async for event in events:
             if isinstance(event, Finished):
@@ -40,8 +41,11 @@ async def follow(
         raise
     except Exception:
         logger.exception("the work on request %s broke", progress.request_id)
+        outcome = BROKEN
     editor.stop()
     await editing
+    if outcome is None:
+        return None
     await show(_closed(editor.progress, outcome))
     return outcome
 

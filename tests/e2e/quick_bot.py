@@ -68,7 +68,7 @@ def main() -> None:
     if IMPATIENT in sys.argv:
         bot.app.DRAIN_SECONDS = DRAIN_SECONDS
         settings = ImpatientSettings(**dict(settings))
-    ending.run(bot.app.serve(settings))
+    sys.exit(ending.run(bot.app.serve(settings)))
 
 
 if __name__ == "__main__":
