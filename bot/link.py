@@ -273,7 +273,11 @@ def answering(app: AsyncApp) -> Answer:
         request = AsyncBoltRequest(
             mode="socket_mode", body=dict(envelope.payload), headers={k: [v] for k, v in headers.items()}
         )
-        response = await app.async_dispatch(request)
+        try:
+            response = await app.async_dispatch(request)
+        except Exception:
+            log.exception("Bolt broke on an envelope; its person sees a time-out and nothing was done")
+            return None
         return ack_payload(response.status, response.body, response.first_headers().get("content-type", ""))
 
     return answer

@@ -195,6 +195,9 @@ async def _dispatch(app: AsyncApp, request: web.Request, body: bytes) -> _Answer
     except (UnicodeDecodeError, ValueError) as error:
         log.warning("a signed request could not be read: %s", type(error).__name__)
         return _Answer(400)
+    except Exception:
+        log.exception("Bolt broke on a request; its person sees an error and nothing was done")
+        return _Answer(500)
     if response.status == _NOT_FOUND:
         # No listener knows it. Slack would show an error or send it again, and neither helps anybody.
         log.warning("Slack sent a kind of request that nobody here takes; it is acked and did nothing")

@@ -153,13 +153,16 @@ class Alone:
         """All that only this person was told."""
         return "\n".join(m["text"] for m in self.slack.messages(CHANNEL) if m.get("ephemeral_for") == user)
 
+    def address(self) -> str:
+        """Where the bot that was started last listens."""
+        return re.findall(r'"http": "([^"]+)"', self.log())[-1]
+
     def calls(self, method: str) -> int:
         return sum(1 for call in self.slack.world.transcript if call["method"] == method)
 
     async def health(self, path: str) -> tuple[int, dict[str, Any]]:
         """The status and the body of one of the bot's own pages."""
-        address = re.findall(r'"http": "([^"]+)"', self.log())[-1]
-        async with self.http.get(f"http://{address}{path}") as answer:
+        async with self.http.get(f"http://{self.address()}{path}") as answer:
             return answer.status, await answer.json(content_type=None) if path != "/metrics" else {
                 "text": await answer.text()
             }

@@ -15,6 +15,7 @@ from bot.standin.slack.errors import ImpossibleActionError, SlackError
 from bot.standin.slack.messages import MessageStore
 from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.people import People
+from bot.standin.slack.request_url import RequestUrl
 from bot.standin.slack.responses import use_response_url
 from bot.standin.slack.sockets import Sockets
 from bot.standin.slack.tickets import Tickets
@@ -35,15 +36,17 @@ class SlackStandIn:
     ) -> None:
         folder = state / "slack"
         folder.mkdir(parents=True, exist_ok=True)
+        secrets = Secrets.kept_in(folder / "credentials.json")
         self.world = World(
             clock=clock,
             faults=faults,
-            secrets=Secrets.kept_in(folder / "credentials.json"),
+            secrets=secrets,
             cast=Cast(),
             messages=MessageStore(clock, folder / "messages.jsonl"),
             views=ViewStore(clock),
             tickets=Tickets(clock),
             sockets=Sockets(),
+            request_url=RequestUrl(clock, secrets.signing_secret, secrets.verification_token),
             scopes=tuple(scopes),
         )
         self.people = People(self.world)
@@ -66,6 +69,7 @@ class SlackStandIn:
 
     async def stop(self) -> None:
         """Close the sockets and the server."""
+        await self.world.request_url.stop()
         await self.world.sockets.close()
         await self._listener.stop()
         self.world.messages.close()
@@ -74,6 +78,13 @@ class SlackStandIn:
         """Carry out armed ``disconnect`` faults now; without a socket they wait for the next one."""
         while fault := self.world.faults.take("slack", "disconnect"):
             await self.world.sockets.disconnect(str(fault.options.get("reason", "refresh_requested")))
+
+    async def deliver_to(self, url: str) -> None:
+        """Deliver to this request URL after Slack's handshake with it; an empty text = over sockets again."""
+        if url:
+            await self.world.request_url.use(url)
+        else:
+            await self.world.request_url.stop()
 
     def messages(self, channel: str, thread: str | None = None) -> list[dict[str, Any]]:
         """The messages of a channel or thread as they stand, oldest first, replies included."""
