@@ -1,23 +1,29 @@
-"""The Slack side over real Socket Mode and a real Web API; Cube and the node are in memory."""
+"""The Slack side over real Socket Mode or HTTP and a real Web API; Cube and the node are in memory."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 import yaml
+from aiohttp import web
 from installation import Installation, install
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack_chat import SlackChat
+from bot.adapters.slack_identity import ask_identity
 from bot.adapters.system import SystemClock
+from bot.domain.link import Patience
+from bot.link import SlackLink
+from bot.request_url import RequestUrl
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
 from bot.standin.slack import SlackStandIn
@@ -67,14 +73,17 @@ class Office:
         self.slack.world.faults.arm({"target": "slack", "kind": kind, **more})
 
 
-@pytest.fixture
-async def office(tmp_path: Path) -> AsyncIterator[Office]:
+@pytest.fixture(params=["socket", "http"])
+async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    """The same listeners both ways: over a socket, and behind a request URL."""
     slack = SlackStandIn(
         state=tmp_path, clock=StandInClock(tmp_path / "offset"), faults=Faults(), scopes=SCOPES
     )
     await slack.start()
     world, jobs = install(), Jobs()
-    async with aiohttp.ClientSession() as session:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(slack.stop)
+        session = await stack.enter_async_context(aiohttp.ClientSession())
         client = AsyncWebClient(slack.secrets.bot_token, base_url=slack.api_url, session=session)
         me = await client.auth_test()
         result = AuthorizeResult(enterprise_id=None, team_id=me["team_id"], bot_user_id=me["user_id"])
@@ -82,19 +91,44 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
         async def authorize(**_: Any) -> AuthorizeResult:
             return result
 
-        app = AsyncApp(client=client, authorize=authorize, signing_secret="-")
+        app = AsyncApp(client=client, authorize=authorize, request_verification_enabled=False)
         chat = SlackChat(client, world.deps.redactor, SystemClock())
+        stack.push_async_callback(chat.close)
         services = Services(
             deps=world.deps, chat=chat, jobs=jobs, team_id=me["team_id"], bot_user_id=me["user_id"]
         )
         register(app, services)
-        handler = AsyncSocketModeHandler(app, slack.secrets.app_token)
-        await handler.connect_async()
+        await stack.enter_async_context(
+            over_http(app, slack) if request.param == "http" else over_a_socket(app, client, slack)
+        )
+        stack.push_async_callback(jobs.drain, 1)
         yield Office(slack=slack, world=world, jobs=jobs)
-        await jobs.drain(1)
-        await handler.close_async()
-        await chat.close()
-    await slack.stop()
+
+
+@asynccontextmanager
+async def over_a_socket(app: AsyncApp, client: AsyncWebClient, slack: SlackStandIn) -> AsyncIterator[None]:
+    link = SlackLink(partial(ask_identity, client), Patience())
+    watching = asyncio.create_task(link.watch())
+    async with link.socket_mode(app, client, slack.secrets.app_token):
+        await link.up.wait()
+        yield
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+
+@asynccontextmanager
+async def over_http(app: AsyncApp, slack: SlackStandIn) -> AsyncIterator[None]:
+    entry = RequestUrl(slack.secrets.signing_secret)
+    entry.open(app, SystemClock())
+    server = web.Application()
+    server.add_routes(entry.routes)
+    runner = web.AppRunner(server)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    await slack.deliver_to(f"http://{host}:{port}/slack/events")
+    yield
+    await runner.cleanup()
 
 
 async def test_the_main_job_is_told_from_command_to_stop(office: Office) -> None:
@@ -191,6 +225,7 @@ async def test_the_home_tab_and_a_mention_are_answered(office: Office) -> None:
     assert "/hermes help" in office.latest()["text"]
 
 
+@pytest.mark.parametrize("office", ["socket"], indirect=True)
 async def test_a_job_outlives_its_socket(office: Office) -> None:
     async def reconnect() -> None:
         office.fault("disconnect")

@@ -53,7 +53,8 @@ class RequestUrl:
         self._secret = signing_secret.encode()
         self._token = verification_token
         self._session: aiohttp.ClientSession | None = None
-        self._retrying: set[asyncio.Task[None]] = set()
+        self.retrying: set[asyncio.Task[None]] = set()
+        """Events that were not taken and are sent again."""
         self.url = ""
         """Empty = Socket Mode."""
 
@@ -77,9 +78,9 @@ class RequestUrl:
     async def stop(self) -> None:
         """Deliver nothing more, and send nothing again."""
         self.url = ""
-        for task in self._retrying:
+        for task in self.retrying:
             task.cancel()
-        await asyncio.gather(*self._retrying, return_exceptions=True)
+        await asyncio.gather(*self.retrying, return_exceptions=True)
         if self._session:
             await self._session.close()
             self._session = None
@@ -90,8 +91,8 @@ class RequestUrl:
         answer = await self._post(self.url, body, content_type, {})
         if kind == "events_api" and not answer.taken and not answer.no_retry:
             task = asyncio.create_task(self._send_again(body, answer))
-            self._retrying.add(task)
-            task.add_done_callback(self._retrying.discard)
+            self.retrying.add(task)
+            task.add_done_callback(self.retrying.discard)
         if answer.failure == "http_timeout":
             return Delivery("operation_timeout", ACK_DEADLINE_S * 1000)
         if not answer.taken or (kind != "events_api" and answer.status != 200):  # noqa: PLR2004 - see Slack
