@@ -29,6 +29,7 @@ CLOSE_SECONDS = 0.8
 ACK_SECONDS = 3.0
 """How long an old connection stays for acks that are still under way; later ones Slack takes no more."""
 _PING = b"hermes"
+_SERVER_ERROR = 500
 
 
 class SocketError(Exception):
@@ -138,13 +139,14 @@ class SlackSocket:
             answer = await self._web.apps_connections_open(app_token=self._app_token)
         except SlackApiError as error:
             data = error.response.data if isinstance(error.response.data, dict) else {}
-            word = str(data.get("error") or f"http-{error.response.status_code}")
+            # A server error is no word of Slack's about us, whatever its body says.
+            known = error.response.status_code < _SERVER_ERROR
+            word = str(data.get("error") or "") if known else ""
             after = next(
                 (str(v) for k, v in error.response.headers.items() if k.lower() == "retry-after"), ""
             )
-            raise SocketError(
-                word, f"Slack gave no connection: {word}", float(after) if after.isdigit() else 0.0
-            ) from error
+            what = f"Slack gave no connection: {word or error.response.status_code}"
+            raise SocketError(word, what, float(after) if after.isdigit() else 0.0) from error
         return str(answer.get("url") or "")
 
     async def _connect(self, url: str) -> "_Connection":
