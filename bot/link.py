@@ -155,7 +155,9 @@ class SlackLink:
                 failures += 1
                 self._tried = True
                 self._opening_failed(error, before, failures)
-                pause = max(pause_before(failures, error.word), error.retry_after)
+                if self._refusal:
+                    return
+                pause = max(pause_before(failures, error.word, self._patience.pause), error.retry_after)
             else:
                 self._tried = True
                 self._connected(before)
@@ -164,7 +166,7 @@ class SlackLink:
                 # The first that Slack ends at once is replaced at once; a row of them is slow.
                 steady = time.monotonic() - began >= self._patience.steady
                 failures = 0 if steady else failures + 1
-                pause = pause_before(failures - 1)
+                pause = pause_before(failures - 1, first=self._patience.pause)
             await asyncio.sleep(pause)
 
     def _connected(self, before: str) -> None:

@@ -29,7 +29,15 @@ from bot.standin.faults import Faults
 from bot.standin.slack import SlackStandIn
 
 SHORT = Patience(
-    ping=0.2, pong=0.6, quiet=60.0, probe=0.5, probe_again=0.3, steady=0.5, not_ready=1.5, give_up=4.0
+    ping=0.2,
+    pong=0.6,
+    quiet=60.0,
+    probe=0.5,
+    probe_again=0.3,
+    steady=0.5,
+    not_ready=1.5,
+    give_up=4.0,
+    pause=0.1,
 )
 HTTP = "--http"
 USER, CHANNEL = "U_OPERATOR", "C_OPS"

@@ -103,6 +103,7 @@ class SlackSocket:
                 url = await self._ticket()
                 connection = await self._connect(url)
                 await connection.greeted()
+                connection.check()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             if connection:
                 self._retire(connection)
@@ -211,6 +212,7 @@ class _Connection:
         self._ended = ended
         self._hello: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._going = False
+        self.reason = ""
         self._tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._ping(ping_seconds)))
 
     @property
@@ -221,6 +223,11 @@ class _Connection:
     async def greeted(self) -> None:
         """Wait for Slack's hello."""
         await asyncio.shield(self._hello)
+
+    def check(self) -> None:
+        """Raise ``SocketError`` when the end was announced in the same breath as the hello."""
+        if not self.usable:
+            raise SocketError(self.reason, f"the new connection ended at once: {self.reason or 'closed'}")
 
     async def end(self, patience: float) -> None:
         """Close it, once its acks are sent or ``patience`` seconds have passed."""
@@ -281,6 +288,7 @@ class _Connection:
         elif kind == "disconnect":
             reason = str(message.get("reason") or "disconnect")
             self._going = True
+            self.reason = reason
             self._fail(reason)
             self._ended(self, reason)
             return reason

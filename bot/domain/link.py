@@ -40,6 +40,9 @@ GIVE_UP_SECONDS = 300.0
 """In doubt for so long, the process ends, so that a supervisor starts it anew. As every process lasts at
 least so long, an outage of Slack makes no faster loop of restarts than one in five minutes."""
 
+PAUSE_SECONDS = 1.0
+"""Before the second try to connect; each later pause is twice as long."""
+
 GAP_SECONDS = 5.0
 """The most that counts between two looks: a process that was frozen for an hour was not in doubt for one."""
 
@@ -72,6 +75,7 @@ class Patience:
     steady: float = STEADY_SECONDS
     not_ready: float = NOT_READY_SECONDS
     give_up: float = GIVE_UP_SECONDS
+    pause: float = PAUSE_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +189,8 @@ TOO_MANY_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0
 
 
-def pause_before(attempt: int, word: str = "") -> float:
+def pause_before(attempt: int, word: str = "", first: float = PAUSE_SECONDS) -> float:
     """Seconds before another try to connect, after ``attempt`` that failed in a row (0 = none yet)."""
     if word == TOO_MANY:
         return TOO_MANY_SECONDS
-    return 0.0 if attempt <= 0 else float(min(2.0 ** (attempt - 1), LONGEST_PAUSE_SECONDS))
+    return 0.0 if attempt <= 0 else float(min(first * 2.0 ** min(attempt - 1, 30), LONGEST_PAUSE_SECONDS))
