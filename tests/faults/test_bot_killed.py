@@ -193,10 +193,13 @@ async def test_sigterm_ends_a_long_job_and_the_next_start_tells(site: Installed)
     await site.recorded(home="endless", phase="intent", code="")
 
     code = await site.end_bot()
+    told_before = await thread.text()
     await site.unarm()
     await site.start_bot()
 
     assert code == 0
+    cut = "2 of 10 steps are done; step 3 (Prepare the directories on the node) took too long"
+    assert f"I am being restarted. {cut}" in told_before
     told = thread_text([await thread.saying(INTERRUPTED)])
     assert "Interrupted after step 2" in told
     assert "No sandbox was made." in told
