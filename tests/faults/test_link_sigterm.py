@@ -64,7 +64,7 @@ async def test_create_stops_between_two_steps_and_its_thread_reads_well(site: In
 
     took = time.monotonic() - begun
     told, first, [*_, last] = await thread.text(), await thread.first(), await thread.messages()
-    done = [row["code"] for row in site.rows(home="between", phase="step")]
+    codes = [row["code"] for row in site.rows(home="between", phase="step")]
     assert (code, took < 5) == (0, True)
     assert f"{RESTARTING}. 3 of 10 steps are done." in told
     assert "home between and workspace between are safe on the node" in told.replace("Home", "home")
@@ -72,7 +72,7 @@ async def test_create_stops_between_two_steps_and_its_thread_reads_well(site: In
     assert "3 of 10 steps done" in first
     assert not buttons(last)
     assert not spins(await thread.messages())
-    assert done == ["step-3"]
+    assert [code for code in codes if code.startswith("step-")] == ["step-3"]
     assert site.rows(home="between", phase="outcome") == []
 
     await site.unarm()
