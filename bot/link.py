@@ -16,7 +16,6 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack_identity import UNREACHABLE
 from bot.adapters.slack_socket import Answer, Envelope, SlackSocket, SocketError
 from bot.domain.errors import ChatError
 from bot.domain.link import (
@@ -49,6 +48,9 @@ GAVE_UP = 75
 REFUSED = 2
 """The exit code after Slack's refusal, as for settings that cannot be used: starting again cures nothing."""
 
+API, SOCKET = "auth.test", "apps.connections.open"
+RATE_LIMITED = frozenset({"ratelimited", "rate_limited"})
+
 Identity = Mapping[str, Any]
 Ask = Callable[[], Awaitable[Identity]]
 
@@ -69,7 +71,7 @@ class SlackLink:
         self._over = asyncio.Event()
         self._unanswered = 0
         self._refusal = ""
-        self._refused_before = ""
+        self._refused: dict[str, str] = {}  # what was asked → the refusal that it got the last time
         self._opened = 0
         self.identity: asyncio.Future[Identity] = asyncio.get_running_loop().create_future()
         """The first answer of ``auth.test``."""
@@ -120,7 +122,7 @@ class SlackLink:
     async def _keep_asking(self) -> None:
         while True:
             await self._ask_once()
-            doubtful = self._unanswered or self._refused_before
+            doubtful = self._unanswered or self._refused
             await asyncio.sleep(self._patience.probe_again if doubtful else self._patience.probe)
 
     async def _ask_once(self) -> None:
@@ -129,15 +131,15 @@ class SlackLink:
         except ChatError as error:
             if error.code in REFUSALS:
                 self._unanswered = 0
-                self._refuse(error.code, sure=not self.identity.done())
-            elif error.code == UNREACHABLE:
+                self._refuse(API, error.code, sure=not self.identity.done())
+            elif error.code in RATE_LIMITED and self.identity.done():
+                self._unanswered = 0  # too often for Slack, which is there and knows us
+            else:
                 self._unanswered += 1
                 log.warning("auth.test had no answer from Slack: %s; it is asked again", error)
-            else:
-                self._unanswered = 0  # whatever it says, Slack does answer
-                log.warning("auth.test was not answered with an identity: %s", error.code)
         else:
-            self._unanswered, self._refused_before = 0, ""
+            self._unanswered = 0
+            self._refused.pop(API, None)
             if not self.identity.done():
                 self.identity.set_result(identity)
 
@@ -172,16 +174,16 @@ class SlackLink:
     def _connected(self, before: str) -> None:
         self._opened += 1
         self._wanted.clear()
-        self._refused_before = ""
+        self._refused.pop(SOCKET, None)
         self.up.set()
         if self._opened > 1:
             log.info("a new connection to Slack is open; the last one: %s", before or "in doubt or quiet")
 
     def _opening_failed(self, error: SocketError, before: str, failures: int) -> None:
         if error.word in REFUSALS:
-            self._refuse(error.word, sure=self._opened == 0)
+            self._refuse(SOCKET, error.word, sure=self._opened == 0)
         elif error.word and before == "link_disabled":
-            self._refuse(before, sure=False)
+            self._refuse(SOCKET, before, sure=False)
         elif error.word == TOO_MANY:
             log.error(
                 "Slack takes no more connections of this app; ten is the most. Commands reach the other"
@@ -191,12 +193,12 @@ class SlackLink:
         else:
             log.warning("no new connection to Slack (try %d): %s", failures, error)
 
-    def _refuse(self, word: str, *, sure: bool) -> None:
+    def _refuse(self, asked: str, word: str, *, sure: bool) -> None:
         """Slack said no. While it runs the bot believes it only when it is said twice."""
-        if sure or self._refused_before == word:
+        if sure or self._refused.get(asked) == word:
             self._refusal = f"{word}: {REFUSALS[word]}"
         else:
-            self._refused_before = word
+            self._refused[asked] = word
             log.warning("Slack refused us with %s; it is asked once more", word)
 
     async def _another(self, socket: SlackSocket) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
-from bot.domain.outcome import Failed, NotDone, Refused
+from bot.domain.outcome import Failed, NotDone, Refused, Unknown
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,12 @@ CLOSING = Refused(
     what="I am just being restarted.",
     safe="Nothing was started for this, and nothing was changed.",
     todo="Please try again in half a minute.",
+)
+CUT = Unknown(
+    code="bot-restarting",
+    what="I am just being restarted, and this took too long to wait for.",
+    safe="No home, workspace or private Skill was removed; the audit log has what was done.",
+    todo="Please ask again in half a minute.",
 )
 BROKEN = Failed(
     code="internal-error",
@@ -140,6 +146,11 @@ class Jobs:
             async with asyncio.timeout(grace):
                 while tasks := self._tasks(*WORK):
                     await asyncio.wait(tasks)
+        quick = self._lanes[Lane.QUICK]
+        for job in quick.waiting:
+            self._apologise(job, CLOSING)
+        for job in quick.running.values():
+            self._apologise(job, CUT)
         queues = [self._lanes[lane] for lane in WORK]
         left = [job for queue in queues for job in (*queue.running.values(), *queue.waiting)]
         for queue in queues:

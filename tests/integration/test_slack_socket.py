@@ -16,7 +16,7 @@ from bot.adapters import slack_socket
 from bot.adapters.slack_socket import Envelope, SlackSocket, SocketError
 from bot.domain.errors import ChatError
 from bot.domain.link import LinkState, Patience
-from bot.link import REFUSED, SlackLink, ack_payload
+from bot.link import GAVE_UP, REFUSED, SlackLink, ack_payload
 
 HELLO = {"type": "hello"}
 Script = Callable[[web.WebSocketResponse], Awaitable[None]]
@@ -255,6 +255,37 @@ async def test_socket_mode_that_was_switched_off_ends_it_with_what_to_do(
     assert link.report().state == LinkState.REFUSED
     assert "Socket Mode is switched off" in caplog.text
     assert slack.asked == 1
+
+
+async def test_refusal_of_the_app_token_is_believed_although_the_bot_token_is_good(
+    slack: Slack, ours: Ours
+) -> None:
+    async def identity() -> Mapping[str, Any]:
+        return {"team_id": "T_DEMO"}
+
+    link = SlackLink(identity, Patience(not_ready=0.5, pause=0.1, probe_again=0.01))
+    client = ours.socket._web
+    async with link.socket_mode(None, client, "EXAMPLE"):  # type: ignore[arg-type]  # nothing is dispatched
+        watching = asyncio.create_task(link.watch())
+        await asyncio.wait_for(link.up.wait(), 5)
+        slack.ticket = {"ok": False, "error": "token_revoked"}
+        await slack.open[0].close()
+        code = await asyncio.wait_for(watching, 10)
+
+    assert code == REFUSED
+    assert link.report().reasons[0].startswith("token_revoked: ")
+    assert slack.asked == 3
+
+
+@pytest.mark.parametrize("word", ["slack-unreachable", "fatal_error", "ratelimited"])
+async def test_start_that_gets_no_identity_is_given_up_whatever_slack_says(word: str) -> None:
+    async def identity() -> Mapping[str, Any]:
+        raise ChatError(word)
+
+    link = SlackLink(identity, Patience(probe_again=0.01, not_ready=0.1, give_up=0.3))
+
+    assert await asyncio.wait_for(link.watch(), 10) == GAVE_UP
+    assert not link.identity.done()
 
 
 @pytest.mark.parametrize(

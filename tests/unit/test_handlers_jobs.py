@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.outcome import NotDone
-from handlers.jobs import BROKEN, BUSY, CLOSING, Job, Jobs, Lane
+from handlers.jobs import BROKEN, BUSY, CLOSING, CUT, Job, Jobs, Lane
 from handlers.once import Once
 
 
@@ -176,6 +176,18 @@ async def test_draining_tells_the_people_of_what_it_had_to_end() -> None:
     left = await jobs.drain(0.01, 1.0)
 
     assert (left, said, person.told) == (["create r-1"], ["on my way out"], [])
+
+
+async def test_quick_answers_that_are_not_given_any_more_are_told_as_such() -> None:
+    jobs, first, second = Jobs(quick=(1, 5)), Person(), Person()
+    _, run = blocking()
+    jobs.start(first.job(run), Lane.QUICK)
+    jobs.start(second.job(run), Lane.QUICK)
+
+    await jobs.drain(0.01)
+    await jobs.finish(1)
+
+    assert (first.told, second.told) == ([CUT], [CLOSING])
 
 
 async def test_telling_on_the_way_out_is_bounded_and_one_that_breaks_is_logged(
