@@ -170,7 +170,8 @@ async def test_stop_that_a_crash_interrupted_is_told_and_not_repeated(site: Inst
     told = thread_text([await card.saying("Interrupted while stopping")])
     assert "The sandbox is gone." in told
     assert re.search(r"nothing; come back with /hermes create home=half-stopped", told)
-    assert site.rows(home="half-stopped", action="stop", phase="outcome")[-1]["result"] == "ok"
+    # It is told first and recorded then, so that a crash in between tells twice and never not at all.
+    assert (await site.recorded(home="half-stopped", action="stop", phase="outcome"))["result"] == "ok"
     assert thread.home == "half-stopped"
 
 
