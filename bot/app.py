@@ -4,21 +4,17 @@ import asyncio
 import getpass
 import json
 import logging
-import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import aiohttp
-from aiohttp import web
-from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
-from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import ending, logs
@@ -29,6 +25,7 @@ from bot.adapters.locks import open_locks
 from bot.adapters.node_ssh import SshNode
 from bot.adapters.redaction import Redactor
 from bot.adapters.slack_chat import SlackChat
+from bot.adapters.slack_identity import ask_identity
 from bot.adapters.studio import StudioHttp
 from bot.adapters.system import RandomIds, SystemClock
 from bot.checkup import Finding, examine
@@ -36,6 +33,8 @@ from bot.domain.actors import Actor, ActorKind
 from bot.domain.errors import DomainError
 from bot.domain.outcome import Done
 from bot.health import HealthServer
+from bot.link import ACK_SECONDS, PATIENCE, SlackLink
+from bot.request_url import RequestUrl, secret_for_http
 from bot.settings import Settings, SettingsError
 from bot.usecases.default_home import make_default_home
 from bot.usecases.deps import Deps
@@ -53,16 +52,19 @@ log = logging.getLogger(__name__)
 ROSTER_SECONDS = 300.0
 HEAD_SECONDS = 3600.0
 RECONCILE_SECONDS = 30.0
-DRAIN_SECONDS = 8.0
-"""How long running jobs may go on after SIGTERM; what is left is reported at the next start.
+DRAIN_SECONDS = 4.2
+"""How long a step that runs at SIGTERM may go on, and a job that has no steps."""
 
-Orchestrators kill ten seconds after SIGTERM, and closing needs some of them."""
+TELL_SECONDS = 2.8
+"""For telling the threads of what had to be ended; the next start tells those that are left."""
 
-CLOSE_SECONDS = 1.8
-"""What closing may take beyond that, whatever does not answer."""
+APOLOGY_SECONDS = 0.4
+"""For answers to commands that came in meanwhile."""
 
-SOCKET_SECONDS = 0.8
-"""For the closing handshake of Slack's socket: Slack may keep the connection open and say nothing."""
+CLOSE_SECONDS = 1.9
+"""For closing all connections, whatever does not answer.
+
+All of it takes less than ten seconds, after which orchestrators kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,38 +127,45 @@ async def core(
         )
 
 
-async def serve(settings: Settings, *, http: bool = False) -> None:
-    """Run the bot until SIGTERM or SIGINT.
+async def serve(settings: Settings, *, http: bool = False) -> int:
+    """Run the bot until SIGTERM or SIGINT, or until the link to Slack is given up; gives the exit code.
 
     Raises:
-        SettingsError: Slack does not accept the tokens.
+        SettingsError: something that this way of serving needs is missing.
     """
-    if http and not settings.slack.signing_secret:
-        raise SettingsError(
-            "SLACK_SIGNING_SECRET is not set; --http needs it to tell Slack's requests from others."
-        )
+    entry = RequestUrl(secret_for_http(settings)) if http else None
+    if not http and not settings.slack.app_token:
+        raise SettingsError("SLACK_APP_TOKEN is not set; it is the xapp- token with connections:write.")
     redactor = _redactor(settings)
     logs.configure(settings.log, redactor)
     stop = asyncio.Event()
-    for signum in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    ending.when_told(stop.set)
     async with AsyncExitStack() as stack:
         closing = stack.enter_context(ExitStack())
         session = await stack.enter_async_context(aiohttp.ClientSession())
         client = AsyncWebClient(settings.slack.bot_token, base_url=settings.slack.api_url, session=session)
-        me = await _who_we_are(client)
         clock = SystemClock(settings.clock_offset_file)
+        link = SlackLink(partial(ask_identity, client), PATIENCE)
         chat = SlackChat(client, redactor, clock)
         stack.push_async_callback(chat.close)
         roster = Roster(settings.toml.roles.grants(), clock, chat.group_members)
         built = await stack.enter_async_context(core(settings, redactor, roster, clock))
         jobs = Jobs()
-        stack.push_async_callback(jobs.drain, DRAIN_SECONDS)
+        stack.push_async_callback(jobs.finish, APOLOGY_SECONDS)
+        health = HealthServer(settings.http, built.audit, entry.routes if entry else ())
+        health.link = link.report
+        await health.start()
+        stack.push_async_callback(health.stop)
+        over = await stack.enter_async_context(ending.either(stop, link.watch()))
+        if not await ending.before(over, link.identity):
+            return over.result()
+        me = link.identity.result()
         app = AsyncApp(
             name="hermes-bot",  # without one, Bolt walks the stack to find one, which costs a start 50 ms
             client=client,
             authorize=_authorize(me),
-            signing_secret=settings.slack.signing_secret or "-",
+            # Requests are verified before Bolt sees them: its own check writes refused bodies to the log.
+            request_verification_enabled=False,
         )
         services = Services(
             deps=built.deps,
@@ -167,12 +176,14 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
             allowed_channels=() if "*" in settings.toml.channels.allowed else settings.toml.channels.allowed,
         )
         register(app, services)
-        health = HealthServer(settings.http, built.audit, _slack_routes(app) if http else ())
-        await health.start()
-        stack.push_async_callback(health.stop)
         await roster.refresh()
-        if not http:
-            await stack.enter_async_context(_socket(app, settings, health))
+        if entry:
+            entry.open(app, clock)
+        else:
+            await stack.enter_async_context(link.socket_mode(app, client, settings.slack.app_token))
+            if not await ending.before(over, link.up.wait()):
+                return over.result()
+        stack.push_async_callback(jobs.drain, DRAIN_SECONDS, TELL_SECONDS)
         background = [
             asyncio.create_task(_keep_roster(roster)),
             asyncio.create_task(_reconcile(services)),
@@ -180,13 +191,17 @@ async def serve(settings: Settings, *, http: bool = False) -> None:
         ]
         log.info("ready", extra={"http": health.address, "team": str(me["team_id"])})
         health.ready = True
-        await stop.wait()
+        await asyncio.wait({over})
+        code = over.result()
         log.info("stopping")
-        closing.enter_context(ending.at_the_latest(DRAIN_SECONDS + CLOSE_SECONDS))
+        bound = DRAIN_SECONDS + TELL_SECONDS + ACK_SECONDS + APOLOGY_SECONDS + CLOSE_SECONDS
+        closing.enter_context(ending.at_the_latest(bound))
         health.ready = False
+        jobs.close()
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
+        return code
 
 
 async def check(settings: Settings, *, as_json: bool) -> int:
@@ -246,15 +261,6 @@ def _finding_line(finding: Finding, as_json: bool) -> str:  # noqa: FBT001 - han
     )
 
 
-async def _who_we_are(client: AsyncWebClient) -> Any:
-    try:
-        return await client.auth_test()
-    except SlackApiError as error:
-        raise SettingsError(f"Slack does not accept SLACK_BOT_TOKEN: {error.response['error']}.") from error
-    except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise SettingsError(f"Slack cannot be reached at {client.base_url}: {error}.") from error
-
-
 def _authorize(me: Any) -> Any:
     """Authorisation known from the start, so that no command waits for auth.test."""
     result = AuthorizeResult(
@@ -271,38 +277,6 @@ def _authorize(me: Any) -> Any:
         return result
 
     return authorize
-
-
-def _slack_routes(app: AsyncApp) -> list[web.RouteDef]:
-    async def slack(request: web.Request) -> web.Response:
-        response: web.Response = await to_aiohttp_response(
-            await app.async_dispatch(await to_bolt_request(request))
-        )
-        return response
-
-    return [web.post("/slack/events", slack)]
-
-
-@asynccontextmanager
-async def _socket(app: AsyncApp, settings: Settings, health: HealthServer) -> AsyncIterator[None]:
-    if not settings.slack.app_token:
-        raise SettingsError("SLACK_APP_TOKEN is not set; it is the xapp- token with connections:write.")
-    handler = AsyncSocketModeHandler(app, settings.slack.app_token)
-    health.socket = handler.client
-    await handler.connect_async()
-    try:
-        yield
-    finally:
-        try:
-            async with asyncio.timeout(SOCKET_SECONDS):
-                await handler.close_async()
-        except TimeoutError:
-            # The client ends its own tasks only after the handshake.
-            client = handler.client
-            tasks = (client.message_processor, client.current_session_monitor, client.message_receiver)
-            for task in filter(None, tasks):
-                task.cancel()
-            await client.aiohttp_client_session.close()
 
 
 async def _reconcile(services: Services) -> None:

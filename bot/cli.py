@@ -39,12 +39,12 @@ def serve(
         Path | None, typer.Option(help="Read KEY=value lines first, such as the stand-ins' env_file.")
     ] = None,
 ) -> None:
-    """Run the bot until it is told to stop."""
+    """Run the bot until it is told to stop. Ends with 75 when the link to Slack had to be given up."""
     if env_file:
         os.environ.update(read_env_file(env_file))
     from bot.app import serve as run  # noqa: PLC0415 - other commands start without loading Slack and SSH
 
-    ending.run(run(load(), http=http))
+    sys.exit(ending.run(run(load(), http=http)))
 
 
 @app.command()

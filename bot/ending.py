@@ -8,12 +8,13 @@ seconds. Nobody waits for such a call any more, and what it was doing stands in 
 import asyncio
 import logging
 import os
+import signal
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -25,6 +26,23 @@ THREAD_SECONDS = 0.3
 
 INTERRUPTED = 130
 """The shells' code for a program that Ctrl-C has ended."""
+
+
+def when_told(then: Callable[[], None]) -> None:
+    """Call ``then`` in the running loop at the first SIGTERM or SIGINT; later ones change nothing any more.
+
+    The loop's own handlers are gone when it closes, and a second SIGTERM would then kill what is about to end
+    by itself, with another exit code.
+    """
+    loop = asyncio.get_running_loop()
+
+    def told(_number: int, _frame: object) -> None:
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signum, signal.SIG_IGN)
+        loop.call_soon_threadsafe(then)
+
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, told)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -60,6 +78,38 @@ def at_the_latest(seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@asynccontextmanager
+async def either(stop: asyncio.Event, watch: Coroutine[Any, Any, int]) -> AsyncIterator[asyncio.Task[int]]:
+    """A task that ends with 0 at ``stop``, or else with what ``watch`` gives."""
+
+    async def wait() -> int:
+        told, watching = asyncio.create_task(stop.wait()), asyncio.create_task(watch)
+        try:
+            await asyncio.wait({told, watching}, return_when=asyncio.FIRST_COMPLETED)
+            return 0 if told.done() else watching.result()
+        finally:
+            told.cancel()
+            watching.cancel()
+            await asyncio.gather(told, watching, return_exceptions=True)
+
+    over = asyncio.create_task(wait())
+    try:
+        yield over
+    finally:
+        over.cancel()
+        await asyncio.gather(over, return_exceptions=True)
+
+
+async def before(over: asyncio.Task[int], wanted: Awaitable[Any]) -> bool:
+    """Whether what is wanted came before the end."""
+    waiting = asyncio.ensure_future(wanted)
+    await asyncio.wait({over, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    came = waiting.done()
+    if not came:
+        waiting.cancel()
+    return came
 
 
 def _leave(code: int) -> None:

@@ -4,8 +4,8 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import replace
 
-from bot.domain.outcome import Done, NotDone, Outcome, Refused
-from bot.domain.provisioning import CreateRequest, Provisioned
+from bot.domain.outcome import Done, NotDone, Refused
+from bot.domain.provisioning import CreateRequest
 from bot.ports import Message
 from bot.usecases.admission import precheck
 from bot.usecases.asking import ask, first_delivery, give_up, place
@@ -16,6 +16,7 @@ from handlers.conversation import Conversation, answer, answer_press, open_threa
 from handlers.following import follow
 from handlers.grammar import Command
 from handlers.jobs import Job, Lane
+from handlers.leaving import Boundaries, tell_leaving
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
@@ -106,14 +107,24 @@ async def cancel_create(request_id: str, press: ButtonPress, services: Services)
 async def _begin(request: CreateRequest, thread: Conversation, services: Services) -> None:
     """Start the work, and meanwhile post the message that shows it: the work does not wait for Slack."""
     progress_ts: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    steps = Boundaries(
+        provision(request, services.deps),
+        Progress(request_id=request.request_id, home=request.home),
+        lambda: services.jobs.closing,
+    )
 
     async def run() -> None:
-        await run_create(request, services, thread, progress_ts)
+        await run_create(request, steps, thread, services, progress_ts)
 
     async def tell(why: NotDone) -> None:
         await _tell_end(request, why, thread, services, progress_ts)
 
-    services.jobs.start(Job(name=f"create {request.request_id}", run=run, tell=tell), Lane.LONG)
+    async def leave() -> None:
+        if not steps.finished:
+            await tell_leaving(request, steps.progress, thread, progress_ts)
+
+    job = Job(name=f"create {request.request_id}", run=run, tell=tell, leave=leave)
+    services.jobs.start(job, Lane.LONG)
     waiting = Progress(request_id=request.request_id, home=request.home, waiting=True)
     posted = None
     try:
@@ -126,23 +137,27 @@ async def _begin(request: CreateRequest, thread: Conversation, services: Service
 
 
 async def run_create(
-    request: CreateRequest, services: Services, talk: Conversation, progress_ts: asyncio.Future[str]
-) -> Outcome[Provisioned]:
+    request: CreateRequest,
+    steps: Boundaries,
+    talk: Conversation,
+    services: Services,
+    progress_ts: asyncio.Future[str],
+) -> None:
     """Provision, telling the thread. ``progress_ts`` is empty where no message can show the progress."""
 
     async def show(progress: Progress) -> None:
         await talk.edit(await asyncio.shield(progress_ts), progress_message(progress))
 
-    start = Progress(request_id=request.request_id, home=request.home)
-    async with aclosing(provision(request, services.deps)) as events:
-        outcome, last = await follow(events, start, show, services.deps.clock)
-    if isinstance(outcome, Done):
+    async with aclosing(steps.events):
+        outcome, last = await follow(steps, steps.progress, show, services.deps.clock)
+    if outcome is None:
+        await tell_leaving(request, last, talk, progress_ts)
+    elif isinstance(outcome, Done):
         await talk.say(result_message(outcome.value))
         edits = await _last_edits(last, progress_ts, talk, announcement_done(outcome.value))
         await talk.settle(edits, services.deps.clock)
     else:
         await _say_failed(request, outcome, last, talk, services, progress_ts)
-    return outcome
 
 
 async def _tell_end(

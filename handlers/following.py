@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 
 from bot.domain.outcome import Done, Failed, Outcome, Refused, Unknown
 from bot.domain.provisioning import Finished, Provisioned, StepEvent
@@ -21,16 +21,17 @@ Show = Callable[[Progress], Awaitable[object]]
 
 
 async def follow(
-    events: AsyncIterator[StepEvent | Finished], progress: Progress, show: Show, clock: Clock
-) -> tuple[Outcome[Provisioned], Progress]:
+    events: AsyncIterable[StepEvent | Finished], progress: Progress, show: Show, clock: Clock
+) -> tuple[Outcome[Provisioned] | None, Progress]:
     """Consume ``events`` at their own speed, ``show`` the latest state, and give the outcome.
 
     A slow or refused edit holds up neither the work nor its outcome. The progress that is given back shows
-    the end and is for the caller to show: the outcome is worth more to people than the last edit.
+    the end and is for the caller to show: the outcome is worth more to people than the last edit. No outcome
+    = the events ended without one, because the bot is told to stop.
     """
     editor = _Editor(show, clock, progress)
     editing = asyncio.create_task(editor.run())
-    outcome: Outcome[Provisioned] = BROKEN
+    outcome: Outcome[Provisioned] | None = None
     try:
         async for event in events:
             if isinstance(event, Finished):
@@ -39,10 +40,11 @@ async def follow(
                 editor.update(editor.progress.after(event))
     except Exception:
         logger.exception("the work on request %s broke", progress.request_id)
+        outcome = BROKEN
     finally:
         editing.cancel()
     await asyncio.gather(editing, return_exceptions=True)
-    return outcome, _closed(editor.progress, outcome)
+    return outcome, _closed(editor.progress, outcome) if outcome else editor.progress
 
 
 def _closed(progress: Progress, outcome: Outcome[Provisioned]) -> Progress:

@@ -7,12 +7,12 @@ reference to them and lose their errors, so listeners hand their work to ``Jobs`
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
-from bot.domain.outcome import Failed, NotDone, Refused
+from bot.domain.outcome import Failed, NotDone, Refused, Unknown
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,12 @@ CLOSING = Refused(
     what="I am just being restarted.",
     safe="Nothing was started for this, and nothing was changed.",
     todo="Please try again in half a minute.",
+)
+CUT = Unknown(
+    code="bot-restarting",
+    what="I am just being restarted, and this took too long to wait for.",
+    safe="No home, workspace or private Skill was removed; the audit log has what was done.",
+    todo="Please ask again in half a minute.",
 )
 BROKEN = Failed(
     code="internal-error",
@@ -49,6 +55,10 @@ class Lane(Enum):
     """Telling people that one of the others is full or broken."""
 
 
+WORK = (Lane.QUICK, Lane.OPENING, Lane.LONG)
+"""The lanes that do what people asked for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One piece of work and how its person is told when it cannot be done."""
@@ -57,6 +67,8 @@ class Job:
     """For the log; ids only, nothing typed."""
     run: Callable[[], Awaitable[None]]
     tell: Callable[[NotDone], Awaitable[None]]
+    leave: Callable[[], Awaitable[None]] | None = None
+    """How its person is told that the bot goes before the work is done; it has no clear end then."""
 
 
 @dataclass(slots=True)
@@ -105,36 +117,78 @@ class Jobs:
         """How many jobs of the lane have not begun."""
         return len(self._lanes[lane].waiting)
 
+    @property
+    def closing(self) -> bool:
+        """Whether the bot is told to stop: work that can ends at its next boundary."""
+        return self._closing
+
+    def close(self) -> None:
+        """Take nothing new; whoever asks is told so. Work that can be asked for again is dropped."""
+        self._closing = True
+        for lane in (Lane.LONG, Lane.OPENING):
+            unbegun = self._lanes[lane].waiting
+            while unbegun:
+                self._apologise(unbegun.popleft(), CLOSING)
+
     async def idle(self) -> None:
         """Wait until nothing runs and nothing waits."""
-        while tasks := self._tasks():
+        while tasks := self._tasks(*Lane):
             await asyncio.wait(tasks)
 
-    async def drain(self, grace: float) -> list[str]:
-        """Stop taking jobs, give the running ones ``grace`` seconds, end the rest; gives the names of those.
+    async def drain(self, grace: float, telling: float = 0.0) -> list[str]:
+        """Close, give what runs ``grace`` seconds, end the rest and have it told; gives the names of those.
 
-        Long jobs that have not begun are dropped and their people told; the audit log holds nothing of them.
-        A job that is ended here is one that the next start finds interrupted.
+        ``telling`` is how many seconds the people of ended jobs may be told for. Such a job is one that the
+        next start finds interrupted. Apologies go on afterwards, until ``finish``.
         """
-        self._closing = True
-        unbegun = self._lanes[Lane.LONG].waiting
-        while unbegun:
-            self._apologise(unbegun.popleft(), CLOSING)
+        self.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while tasks := self._tasks(*WORK):
+                    await asyncio.wait(tasks)
+        quick = self._lanes[Lane.QUICK]
+        for job in quick.waiting:
+            self._apologise(job, CLOSING)
+        for job in quick.running.values():
+            self._apologise(job, CUT)
+        queues = [self._lanes[lane] for lane in WORK]
+        left = [job for queue in queues for job in (*queue.running.values(), *queue.waiting)]
+        for queue in queues:
+            queue.waiting.clear()
+        await _end(self._tasks(*WORK))
+        for job in left:
+            logger.warning("job ended by shutdown: %s", job.name)
+        await self._leave(left, telling)
+        return [job.name for job in left]
+
+    async def finish(self, grace: float) -> None:
+        """Give apologies their last ``grace`` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self.idle()
-        left = [job.name for lane in self._lanes.values() for job in (*lane.running.values(), *lane.waiting)]
-        for lane in self._lanes.values():
-            lane.waiting.clear()
-        for task in (ended := self._tasks()):
-            task.cancel()
-        await asyncio.gather(*ended, return_exceptions=True)
-        for name in left:
-            logger.warning("job ended by shutdown: %s", name)
-        return left
+        unsaid = sum(len(queue.running) + len(queue.waiting) for queue in self._lanes.values())
+        if unsaid:
+            logger.warning("%d people could not be told any more that the bot is being restarted", unsaid)
+        for queue in self._lanes.values():
+            queue.waiting.clear()
+        await _end(self._tasks(*Lane))
 
-    def _tasks(self) -> list[asyncio.Task[None]]:
-        return [task for lane in self._lanes.values() for task in lane.running]
+    async def _leave(self, left: list[Job], grace: float) -> None:
+        telling = {asyncio.ensure_future(job.leave()): job for job in left if job.leave}
+        if not telling:
+            return
+        told, untold = await asyncio.wait(telling, timeout=grace)
+        for task in told:
+            if task.exception():
+                logger.error(
+                    "%s could not be told of the restart", telling[task].name, exc_info=task.exception()
+                )
+        for task in untold:
+            logger.warning("%s is told of the restart by the next start only", telling[task].name)
+        await _end(list(untold))
+
+    def _tasks(self, *lanes: Lane) -> list[asyncio.Task[None]]:
+        return [task for lane in lanes for task in self._lanes[lane].running]
 
     def _fill(self, lane: Lane) -> None:
         queue = self._lanes[lane]
@@ -167,3 +221,9 @@ class Jobs:
 
         queue.waiting.append(Job(name=f"tell {job.name}: {why.code}", run=tell, tell=job.tell))
         self._fill(Lane.SORRY)
+
+
+async def _end(tasks: Sequence[asyncio.Future[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

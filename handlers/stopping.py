@@ -13,6 +13,7 @@ from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
+from handlers.render.leaving import stop_leaving_message
 from handlers.render.stop import (
     decided_keep,
     decided_stop,
@@ -76,7 +77,12 @@ async def confirm(request_id: str, press: ButtonPress, services: Services) -> No
     async def tell(why: NotDone) -> None:
         await answer_press(press, failure_message(why), services)
 
-    services.jobs.start(Job(name=f"stop {request_id}", run=run, tell=tell), Lane.LONG)
+    async def leave() -> None:
+        rows = await services.deps.log.of_request(request_id)
+        begun = any(row.phase == "intent" for row in rows)
+        await thread_of(press, services).say(stop_leaving_message(press.actor.id, begun=begun))
+
+    services.jobs.start(Job(name=f"stop {request_id}", run=run, tell=tell, leave=leave), Lane.LONG)
 
 
 async def dismiss(request_id: str, press: ButtonPress, services: Services) -> None:

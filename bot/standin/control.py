@@ -88,6 +88,7 @@ class Control:
                 web.get("/faults", self._report_faults),
                 web.delete("/faults", self._disarm),
                 web.post("/clock", self._advance),
+                web.post("/delivery", self._delivery),
                 web.get("/healthz", self._health),
             ]
         )
@@ -258,6 +259,16 @@ class Control:
             )
         offset = self._clock.advance(float(seconds))
         return web.json_response({"offset_s": offset, "now": self._clock.time()})
+
+    async def _delivery(self, request: web.Request) -> web.Response:
+        body = await _body(request)
+        mode, url = _text(body, "mode"), _text(body, "url", default="")
+        if mode not in ("socket", "http") or (mode == "http") != bool(url):
+            raise ImpossibleActionError(
+                'give {"mode": "socket"} or {"mode": "http", "url": "http://127.0.0.1:8080/slack/events"}'
+            )
+        await self._slack.deliver_to(url)
+        return web.json_response({"mode": mode, "url": url})
 
     async def _health(self, _request: web.Request) -> web.Response:
         return web.json_response({"ok": True, **self._slack.health()})

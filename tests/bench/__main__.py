@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from bot.demo.processes import environment, stand_ins
-from tests.bench import ack, audit, cold_start, provision, sandboxes, ssh
+from tests.bench import ack, audit, cold_start, memory, provision, sandboxes, ssh
 from tests.bench.figures import Figure, Target, not_measured
 
 Measure = Callable[[Path, Mapping[str, str]], Awaitable[dict[str, Figure]]]
@@ -28,6 +28,7 @@ PARTS: tuple[Part, ...] = (
     (provision.measure, provision.TARGETS),
     (cold_start.measure, cold_start.TARGETS),
     (ack.measure, ack.TARGETS),
+    (memory.measure, memory.TARGETS),
 )
 """What needs the stand-ins, the quick ones first."""
 

@@ -1,6 +1,7 @@
 """A program: the bot as ``hermes-bot serve`` runs it, with the watcher's load in its process."""
 
 import asyncio
+import sys
 
 from bot.app import serve
 from bot.settings import load
@@ -8,4 +9,5 @@ from tests.bench.load import watching
 
 if __name__ == "__main__":
     with watching():
-        asyncio.run(serve(load()))
+        code = asyncio.run(serve(load()))
+    sys.exit(code)

@@ -21,6 +21,7 @@ from bot.settings import Settings, load
 
 TURN_SECONDS = 0.01
 IMPATIENT = "--impatient"
+HTTP = "--http"
 DEADLINES = Deadlines(control=8.0, create=1.5, adopt=3.0, data_plane=1.5, node=8.0, guest=8.0, studio=4.5)
 DRAIN_SECONDS = 2.0
 
@@ -58,6 +59,11 @@ async def start_impatient(folder: Path, env_file: Path) -> Program:
     return await start(folder, env_file, [IMPATIENT])
 
 
+async def start_http(folder: Path, env_file: Path) -> Program:
+    """The same behind a request URL."""
+    return await start(folder, env_file, [HTTP])
+
+
 def main() -> None:
     """Serve until SIGTERM, or until the tests have ended."""
     tie_to(int(sys.argv[1]))
@@ -68,7 +74,7 @@ def main() -> None:
     if IMPATIENT in sys.argv:
         bot.app.DRAIN_SECONDS = DRAIN_SECONDS
         settings = ImpatientSettings(**dict(settings))
-    ending.run(bot.app.serve(settings))
+    sys.exit(ending.run(bot.app.serve(settings, http=HTTP in sys.argv)))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,12 @@ async def served() -> AsyncIterator[Installed]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session", params=TEMPLATES)
 async def made(served: Installed, request: pytest.FixtureRequest) -> AsyncIterator[Made]:
-    template = str(request.param)
+    yield await make(served, str(request.param))
+    await served.tidy()
+
+
+async def make(served: Installed, template: str) -> Made:
+    """Type the create as a person does, and wait for its end."""
     home = "alpha" if template == "hermes-studio" else f"alpha-{template.rsplit('-', 1)[1]}"
     key = f"sk-EXAMPLE/{secrets.token_hex(12)}+&é"
     chosen = "" if template == "hermes-studio" else f" template={template}"
@@ -56,8 +61,7 @@ async def made(served: Installed, request: pytest.FixtureRequest) -> AsyncIterat
     first = await served.control.until("the thread", lambda: _after(served, before), seconds=20)
     thread = Thread(served.control, OPS, first["ts"], home)
     await thread.ended()
-    yield Made(served, template, home, thread, await thread.sandbox(), answer["ack_ms"], key)
-    await served.tidy()
+    return Made(served, template, home, thread, await thread.sandbox(), answer["ack_ms"], key)
 
 
 async def _after(site: Installed, count: int) -> dict[str, object] | None:

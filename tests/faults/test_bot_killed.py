@@ -170,6 +170,7 @@ async def test_stop_that_a_crash_interrupted_is_told_and_not_repeated(site: Inst
     told = thread_text([await card.saying("Interrupted while stopping")])
     assert "The sandbox is gone." in told
     assert re.search(r"nothing; come back with /hermes create home=half-stopped", told)
+    # It is told first and recorded then, so that a crash in between tells twice and never not at all.
     assert (await site.recorded(home="half-stopped", action="stop", phase="outcome"))["result"] == "ok"
     assert thread.home == "half-stopped"
 
@@ -193,10 +194,13 @@ async def test_sigterm_ends_a_long_job_and_the_next_start_tells(site: Installed)
     await site.recorded(home="endless", phase="intent", code="")
 
     code = await site.end_bot()
+    told_before = await thread.text()
     await site.unarm()
     await site.start_bot()
 
     assert code == 0
+    cut = "2 of 10 steps are done; step 3 (Prepare the directories on the node) took too long"
+    assert f"I am being restarted. {cut}" in told_before
     told = thread_text([await thread.saying(INTERRUPTED)])
     assert "Interrupted after step 2" in told
     assert "No sandbox was made." in told

@@ -210,6 +210,7 @@ async def test_one_press_delivered_often_acts_and_answers_once(office: Office) -
         message=message,
         body=payload_of(office.slack.world, message),
         action=button | {"action_id": "hermes.stop.ask", "action_ts": "1.2"},
+        values={},
         trigger_id=office.slack.world.tickets.new_trigger("U_OPERATOR"),
         response_url="",
     )

@@ -18,6 +18,7 @@ from handlers.render import (
     help,  # noqa: A004  # the module's name
     home,
     interrupted,
+    leaving,
     notices,
     progress,
     result,
@@ -84,6 +85,14 @@ def _create() -> Iterator[Sample]:
         line = interrupted.interrupted_line(values.interrupted(after=after))
         stuck = progress.interrupted_progress(values.REQUEST, "atlas", after, line)
         yield sample(progress.progress_message, f"interrupted-{after or 0}", stuck)
+    for until in (Step.SEED, Step.HEALTH):
+        yield sample(
+            leaving.leaving_message, f"in-{until.value}", values.request(), values.progress(until=until)
+        )
+    between = values.progress(state=StepState.DONE)
+    for label, request in (("between", values.request()), ("worst", values.request(home=LONGEST_ID))):
+        yield sample(leaving.leaving_message, label, request, between)
+        yield sample(leaving.leaving_announcement, label, request, between)
     yield sample(result.announcement_failed, "usual", values.request(), values.not_done())
     yield sample(
         result.announcement_failed, "worst", values.request(home=LONGEST_ID), values.not_done(what=ANGRY)
@@ -173,6 +182,8 @@ def _stop() -> Iterator[Sample]:
             line = stop.decided_stop(PERSON, AT, gone=gone)
             yield sample(notices.settled, f"stop-{gone}-{label}".lower(), card.text, shown, line)
         yield sample(notices.settled, f"keep-{label}", card.text, shown, stop.decided_keep(PERSON, AT))
+    for begun in (False, True):
+        yield sample(leaving.stop_leaving_message, f"begun-{begun}", LONGEST_PERSON, begun=begun)
 
 
 def _access() -> Iterator[Sample]:

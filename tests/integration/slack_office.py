@@ -4,25 +4,31 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 import pytest
 import yaml
+from aiohttp import web
 from installation import Installation, install
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters import slack_pace
 from bot.adapters.slack_chat import SlackChat
+from bot.adapters.slack_identity import ask_identity
 from bot.adapters.system import SystemClock
+from bot.domain.link import Patience
+from bot.link import SlackLink
 from bot.ports import Clock
+from bot.request_url import RequestUrl
 from bot.standin.clock import StandInClock
 from bot.standin.faults import Faults
 from bot.standin.slack import SlackStandIn, payloads
+from bot.standin.slack.limits import Limits
 from bot.standin.slack.people import Click
 from bot.usecases.deps import Deps
 from handlers.jobs import Jobs
@@ -34,6 +40,8 @@ SCOPES = yaml.safe_load(MANIFEST.read_text())["oauth_config"]["scopes"]["bot"]
 """The app gets what the manifest asks for, and nothing more."""
 QUICK = 0.01
 """Seconds between two messages, instead of the second that tests of the pace itself wait for."""
+
+Way = Literal["socket", "http"]
 
 
 @dataclass(kw_only=True)
@@ -80,7 +88,7 @@ class Office:
 
     async def delivers(self, kind: str, payload: dict[str, Any], times: int) -> set[str]:
         """The same envelope several times at once; gives what became of them."""
-        deliver = self.slack.world.sockets.deliver
+        deliver = self.slack.world.deliver
         answers = await asyncio.gather(
             *(deliver(kind, payload, accepts_response_payload=True) for _ in range(times))
         )
@@ -112,7 +120,11 @@ class Office:
 
 @asynccontextmanager
 async def open_office(
-    state: Path, *others: Deps, world: Installation | None = None, clock: Clock | None = None
+    state: Path,
+    *others: Deps,
+    world: Installation | None = None,
+    clock: Clock | None = None,
+    way: Way = "socket",
 ) -> AsyncIterator[Office]:
     """One bot on the world's deps, and one more on each of ``others``, as replicas of it.
 
@@ -121,19 +133,24 @@ async def open_office(
     slack = SlackStandIn(state=state, clock=StandInClock(state / "offset"), faults=Faults(), scopes=SCOPES)
     if clock is not None:
         slack.world.clock.time = lambda: clock.now().timestamp()  # type: ignore[method-assign]
+        slack.world.limits = Limits(slack.world.faults, now=clock.monotonic)
+    else:
+        slack.world.limits.quicken(1 / QUICK)
     await slack.start()
     office = Office(slack=slack, world=world or install(), bots=[])
     try:
         async with AsyncExitStack() as stack:
             for deps in (office.world.deps, *others):
-                office.bots.append(await stack.enter_async_context(_listening(slack, deps, clock)))
+                office.bots.append(await stack.enter_async_context(_listening(slack, deps, clock, way)))
             yield office
     finally:
         await slack.stop()
 
 
 @asynccontextmanager
-async def _listening(slack: SlackStandIn, deps: Deps, clock: Clock | None) -> AsyncIterator[Services]:
+async def _listening(
+    slack: SlackStandIn, deps: Deps, clock: Clock | None, way: Way
+) -> AsyncIterator[Services]:
     async with aiohttp.ClientSession() as session:
         client = AsyncWebClient(slack.secrets.bot_token, base_url=slack.api_url, session=session)
         me = await client.auth_test()
@@ -142,19 +159,45 @@ async def _listening(slack: SlackStandIn, deps: Deps, clock: Clock | None) -> As
         async def authorize(**_: Any) -> AuthorizeResult:
             return result
 
-        app = AsyncApp(client=client, authorize=authorize, signing_secret="-")
+        app = AsyncApp(client=client, authorize=authorize, request_verification_enabled=False)
         jobs = Jobs()
         chat = SlackChat(client, deps.redactor, clock) if clock else _quick_chat(client, deps)
         services = Services(deps=deps, chat=chat, jobs=jobs, team_id=me["team_id"], bot_user_id=me["user_id"])
         register(app, services)
-        handler = AsyncSocketModeHandler(app, slack.secrets.app_token)
-        await handler.connect_async()
-        try:
-            yield services
-        finally:
-            await jobs.drain(1)
-            await handler.close_async()
-            await chat.close()
+        async with _over_http(app, slack) if way == "http" else _over_a_socket(app, client, slack):
+            try:
+                yield services
+            finally:
+                await jobs.drain(1)
+        await chat.close()
+
+
+@asynccontextmanager
+async def _over_a_socket(app: AsyncApp, client: AsyncWebClient, slack: SlackStandIn) -> AsyncIterator[None]:
+    link = SlackLink(partial(ask_identity, client), Patience())
+    watching = asyncio.create_task(link.watch())
+    async with link.socket_mode(app, client, slack.secrets.app_token):
+        await link.up.wait()
+        yield
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _over_http(app: AsyncApp, slack: SlackStandIn) -> AsyncIterator[None]:
+    entry = RequestUrl(slack.secrets.signing_secret)
+    entry.open(app, SystemClock())
+    server = web.Application()
+    server.add_routes(entry.routes)
+    runner = web.AppRunner(server)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        await slack.deliver_to(f"http://{host}:{port}/slack/events")
+        yield
+    finally:
+        await runner.cleanup()
 
 
 def _quick_chat(client: AsyncWebClient, deps: Deps) -> SlackChat:

@@ -5,17 +5,15 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from types import SimpleNamespace
 
+import aiohttp
 import pytest
 import pytest_asyncio
 from aiohttp import web
-from slack_bolt.app.async_app import AsyncApp
-from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import app as composition
 from bot import ending
+from bot.adapters import slack_socket
 
 HELD_UP = """
 import asyncio, sys, threading
@@ -98,6 +96,7 @@ async def mute_slack(unused_tcp_port: int) -> AsyncIterator[str]:
     async def talk(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
         await socket.prepare(request)
+        await socket.send_json({"type": "hello"})
         await over.wait()
         return socket
 
@@ -114,23 +113,38 @@ async def mute_slack(unused_tcp_port: int) -> AsyncIterator[str]:
 async def test_socket_whose_peer_does_not_answer_the_close_is_left(
     mute_slack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(composition, "SOCKET_SECONDS", 0.1)
+    monkeypatch.setattr(slack_socket, "CLOSE_SECONDS", 0.1)
 
-    async def authorize(**_: object) -> AuthorizeResult:
-        return AuthorizeResult(enterprise_id=None, team_id="T_DEMO")
+    async def nothing(_: object) -> dict[str, object]:
+        return {}
 
-    slack = AsyncApp(
-        name="test", client=AsyncWebClient("EXAMPLE", base_url=mute_slack),
-        authorize=authorize, signing_secret="EXAMPLE",
-    )  # fmt: skip
-    settings = SimpleNamespace(slack=SimpleNamespace(app_token="EXAMPLE"))
-    health = SimpleNamespace(socket=None)
-    before = asyncio.all_tasks()
-    async with composition._socket(slack, settings, health):
+    async with aiohttp.ClientSession() as session:
+        client = AsyncWebClient("EXAMPLE", base_url=mute_slack, session=session)
+        before = asyncio.all_tasks()
+        socket = slack_socket.SlackSocket(client, "EXAMPLE", nothing, ping_seconds=1)
+        await socket.open()
         begun = time.monotonic()
 
-    took = time.monotonic() - begun
-    await asyncio.sleep(0)
-    assert took < 2
-    assert health.socket.aiohttp_client_session.closed
-    assert {task for task in asyncio.all_tasks() - before if "slack_sdk" in repr(task.get_coro())} == set()
+        await socket.close()
+
+        assert time.monotonic() - begun < 2
+        await asyncio.sleep(0)
+        ours = {task for task in asyncio.all_tasks() - before if "slack_socket" in repr(task.get_coro())}
+        assert ours == set()
+
+
+def test_second_sigterm_changes_neither_the_end_nor_the_exit_code() -> None:
+    code, printed, _ = _ended(
+        """
+    import os, signal
+    told = asyncio.Event()
+    ending.when_told(told.set)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await told.wait()
+    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(0.05)
+    print("closed in order")"""
+    )
+
+    assert (code, printed) == (0, "before\nclosed in order\n")

@@ -1,4 +1,4 @@
-"""The Slack side over real Socket Mode and a real Web API; Cube and the node are in memory."""
+"""The Slack side over real Socket Mode or HTTP and a real Web API; Cube and the node are in memory."""
 
 import json
 from collections.abc import AsyncIterator
@@ -8,9 +8,10 @@ import pytest
 from integration.slack_office import Office, open_office
 
 
-@pytest.fixture
-async def office(tmp_path: Path) -> AsyncIterator[Office]:
-    async with open_office(tmp_path) as opened:
+@pytest.fixture(params=["socket", "http"])
+async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    """The same listeners both ways: over a socket, and behind a request URL."""
+    async with open_office(tmp_path, way=request.param) as opened:
         yield opened
 
 
@@ -119,6 +120,7 @@ async def test_the_home_tab_and_a_mention_are_answered(office: Office) -> None:
     assert "/hermes help" in office.latest()["text"]
 
 
+@pytest.mark.parametrize("office", ["socket"], indirect=True)
 async def test_a_job_outlives_its_socket(office: Office) -> None:
     async def reconnect() -> None:
         office.fault("disconnect")

@@ -1,11 +1,12 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from bot.domain.outcome import NotDone
-from handlers.jobs import BROKEN, BUSY, CLOSING, Job, Jobs, Lane
+from handlers.jobs import BROKEN, BUSY, CLOSING, CUT, Job, Jobs, Lane
 from handlers.once import Once
 
 
@@ -160,6 +161,90 @@ async def test_draining_tells_those_whose_work_never_began() -> None:
     await jobs.drain(5)
 
     assert second.told == [CLOSING]
+
+
+async def test_draining_tells_the_people_of_what_it_had_to_end() -> None:
+    jobs, person = Jobs(), Person()
+    _, run = blocking()
+    said: list[str] = []
+
+    async def leave() -> None:
+        said.append("on my way out")
+
+    jobs.start(replace(person.job(run, "create r-1"), leave=leave), Lane.LONG)
+
+    left = await jobs.drain(0.01, 1.0)
+
+    assert (left, said, person.told) == (["create r-1"], ["on my way out"], [])
+
+
+async def test_quick_answers_that_are_not_given_any_more_are_told_as_such() -> None:
+    jobs, first, second = Jobs(quick=(1, 5)), Person(), Person()
+    _, run = blocking()
+    jobs.start(first.job(run), Lane.QUICK)
+    jobs.start(second.job(run), Lane.QUICK)
+
+    await jobs.drain(0.01)
+    await jobs.finish(1)
+
+    assert (first.told, second.told) == ([CUT], [CLOSING])
+
+
+async def test_telling_on_the_way_out_is_bounded_and_one_that_breaks_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    jobs, person = Jobs(), Person()
+
+    async def broken() -> None:
+        raise RuntimeError("nobody listens")
+
+    async def endless() -> None:
+        await asyncio.Event().wait()
+
+    for leave in (broken, endless):
+        _, run = blocking()
+        jobs.start(replace(person.job(run, f"create {leave.__name__}"), leave=leave), Lane.LONG)
+
+    async with asyncio.timeout(5):
+        await jobs.drain(0.01, 0.05)
+
+    assert "create broken could not be told of the restart" in caplog.text
+    assert "create endless is told of the restart by the next start only" in caplog.text
+
+
+async def test_apologies_do_not_hold_up_the_drain_and_are_said_afterwards() -> None:
+    jobs, person = Jobs(), Person()
+    gate = asyncio.Event()
+    said: list[NotDone] = []
+
+    async def tell(why: NotDone) -> None:
+        await gate.wait()
+        said.append(why)
+
+    jobs.close()
+    jobs.start(Job(name="late", run=nothing, tell=tell), Lane.QUICK)
+    async with asyncio.timeout(1):
+        await jobs.drain(30)
+    gate.set()
+
+    await jobs.finish(5)
+
+    assert (said, person.told) == ([CLOSING], [])
+
+
+async def test_apologies_that_take_too_long_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs()
+
+    async def tell(_: NotDone) -> None:
+        await asyncio.Event().wait()
+
+    jobs.close()
+    for number in range(5):
+        jobs.start(Job(name=f"late {number}", run=nothing, tell=tell), Lane.QUICK)
+
+    await jobs.finish(0.02)
+
+    assert "5 people could not be told any more" in caplog.text
 
 
 async def test_nothing_new_is_taken_while_draining() -> None:

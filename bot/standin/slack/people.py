@@ -77,7 +77,7 @@ class People:
             response_url=world.base_url + world.tickets.new_response_url(place.id, user),
             trigger_id=world.tickets.new_trigger(user),
         )
-        delivery = await world.sockets.deliver("slash_commands", payload, accepts_response_payload=True)
+        delivery = await world.deliver("slash_commands", payload, accepts_response_payload=True)
         if delivery.outcome == "acked":
             show_ack(world, place, user, f"{command} {sent}".strip(), delivery.ack)
         else:
@@ -146,7 +146,7 @@ class People:
             trigger_id=world.tickets.new_trigger(user, view.id),
             response_urls=self._response_urls(view),
         )
-        delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
+        delivery = await world.deliver("interactive", payload, accepts_response_payload=True)
         answer = _seen(delivery, TROUBLE_CONNECTING)
         if delivery.outcome == "acked":
             try:
@@ -170,7 +170,7 @@ class People:
                 payload = payloads.view_closed(
                     token=world.secrets.verification_token, person=person, view=view, is_cleared=clear
                 )
-                delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=False)
+                delivery = await world.deliver("interactive", payload, accepts_response_payload=False)
                 answer = delivery.shown()
         return answer
 
@@ -205,7 +205,7 @@ class People:
             ),
             trigger_id=world.tickets.new_trigger(person.id),
         )
-        delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
+        delivery = await world.deliver("interactive", payload, accepts_response_payload=True)
         return _seen(delivery, WARNING_TRIANGLE)
 
     @staticmethod
@@ -242,7 +242,7 @@ class People:
             action=action,
             trigger_id=world.tickets.new_trigger(person.id, view.id),
         )
-        delivery = await world.sockets.deliver("interactive", payload, accepts_response_payload=True)
+        delivery = await world.deliver("interactive", payload, accepts_response_payload=True)
         return _seen(delivery, WARNING_TRIANGLE)
 
     def _after_submission(self, view: View, ack: dict[str, Any]) -> None:
@@ -295,7 +295,7 @@ class People:
             channel=channel,
             person=person,
         )
-        return await world.sockets.deliver("events_api", payload, accepts_response_payload=False)
+        return await world.deliver("events_api", payload, accepts_response_payload=False)
 
     def _person(self, user: str) -> Person:
         person = self._world.cast.human(user)

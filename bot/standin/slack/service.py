@@ -20,6 +20,7 @@ from bot.standin.slack.messages import MessageStore
 from bot.standin.slack.methods import METHODS
 from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.people import People
+from bot.standin.slack.request_url import RequestUrl
 from bot.standin.slack.responses import use_response_url
 from bot.standin.slack.sockets import SOCKET_FAULTS, Sockets
 from bot.standin.slack.tickets import Tickets
@@ -47,10 +48,11 @@ class SlackStandIn:
     ) -> None:
         folder = state / "slack"
         folder.mkdir(parents=True, exist_ok=True)
+        secrets = Secrets.kept_in(folder / "credentials.json")
         self.world = World(
             clock=clock,
             faults=faults,
-            secrets=Secrets.kept_in(folder / "credentials.json"),
+            secrets=secrets,
             cast=Cast(),
             messages=MessageStore(clock, folder / "messages.jsonl"),
             views=ViewStore(clock),
@@ -58,6 +60,7 @@ class SlackStandIn:
             sockets=Sockets(clock, faults, seed=seed),
             limits=Limits(faults),
             crawler=Crawler(clock),
+            request_url=RequestUrl(clock, secrets.signing_secret, secrets.verification_token),
             scopes=tuple(scopes),
         )
         self.world.messages.watch = self.world.crawler.look_at
@@ -82,6 +85,7 @@ class SlackStandIn:
 
     async def stop(self) -> None:
         """Close the sockets and the server."""
+        await self.world.request_url.stop()
         await self.world.sockets.close()
         await self.world.crawler.close()
         await self._listener.stop()
@@ -110,6 +114,13 @@ class SlackStandIn:
     def recover(self) -> None:
         """What disarming all faults does to those that have left a mark."""
         self.world.sockets.recover()
+
+    async def deliver_to(self, url: str) -> None:
+        """Deliver to this request URL after Slack's handshake with it; an empty text = over sockets again."""
+        if url:
+            await self.world.request_url.use(url)
+        else:
+            await self.world.request_url.stop()
 
     def messages(
         self, channel: str, thread: str | None = None, *, even_hidden: bool = False

@@ -13,7 +13,8 @@ from bot.standin.slack.crawler import Crawler
 from bot.standin.slack.limits import Limits
 from bot.standin.slack.messages import MessageStore
 from bot.standin.slack.modals import ViewStore
-from bot.standin.slack.sockets import Sockets
+from bot.standin.slack.request_url import RequestUrl
+from bot.standin.slack.sockets import Delivery, Sockets
 from bot.standin.slack.tickets import Tickets
 
 
@@ -69,11 +70,20 @@ class World:
     sockets: Sockets
     limits: Limits
     crawler: Crawler
+    request_url: RequestUrl
     scopes: tuple[str, ...]
     """What the bot token may do."""
     files: dict[str, File] = field(default_factory=dict)
     transcript: list[dict[str, Any]] = field(default_factory=list)
     base_url: str = ""  # http://127.0.0.1:PORT once the server listens
+
+    async def deliver(
+        self, kind: str, payload: dict[str, Any], *, accepts_response_payload: bool
+    ) -> Delivery:
+        """Deliver to the app the way it is set up: to its request URL, else over a socket."""
+        if self.request_url.url:
+            return await self.request_url.deliver(kind, payload)
+        return await self.sockets.deliver(kind, payload, accepts_response_payload=accepts_response_payload)
 
     def record(self, method: str, body: object) -> None:
         """Add one received call to the transcript."""
