@@ -54,6 +54,9 @@ RATE_LIMITED = frozenset({"ratelimited", "rate_limited"})
 Identity = Mapping[str, Any]
 Ask = Callable[[], Awaitable[Identity]]
 
+AT_ONCE = 3
+"""Connections in a row that ended before they were steady, and are replaced without a pause."""
+
 
 class SlackLink:
     """Both ways to Slack: ``auth.test`` for the Web API, and in Socket Mode the socket, once attached."""
@@ -165,10 +168,10 @@ class SlackLink:
                 self._connected(before)
                 began = time.monotonic()
                 await self._another(socket)
-                # The first that Slack ends at once is replaced at once; a row of them is slow.
+                # A few that end soon are replaced at once, as commands fail meanwhile; a row of them is slow.
                 steady = time.monotonic() - began >= self._patience.steady
                 failures = 0 if steady else failures + 1
-                pause = pause_before(failures - 1, first=self._patience.pause)
+                pause = pause_before(failures - AT_ONCE, first=self._patience.pause)
             await asyncio.sleep(pause)
 
     def _connected(self, before: str) -> None:

@@ -71,6 +71,8 @@ class SlackSocket:
         self._current: _Connection | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._answering: set[asyncio.Task[None]] = set()
+        self._next = asyncio.Event()
+        """Set, and replaced, when a new connection is there."""
         self.lost = asyncio.Event()
         """Set when another connection is wanted at once: this one ended, or Slack is about to end it."""
         self.reason = ""
@@ -113,6 +115,8 @@ class SlackSocket:
                 self._retire(connection)
             raise
         before, self._current = self._current, connection
+        arrived, self._next = self._next, asyncio.Event()
+        arrived.set()
         self.lost.clear()
         self.reason = ""
         if before:
@@ -177,17 +181,25 @@ class SlackSocket:
         if payload is None:
             return
         frame = json.dumps({"envelope_id": envelope.id} | ({"payload": payload} if payload else {}))
-        # Slack takes an ack over any connection of the app, so one that has broken meanwhile loses nothing.
+        try:
+            async with asyncio.timeout(ACK_SECONDS):
+                while not await self._sent(frame, connection):
+                    await self._next.wait()
+        except TimeoutError:
+            logger.warning(
+                "an ack could not be sent: the connection to Slack is gone; its person sees a time-out"
+            )
+
+    async def _sent(self, frame: str, connection: "_Connection") -> bool:
+        """Over any connection of the app: Slack takes it, so one that has broken meanwhile loses nothing."""
         for way in (connection, self._current):
             if way and not way.ws.closed:
                 try:
                     await way.ws.send_str(frame)
                 except (ConnectionError, aiohttp.ClientError):
                     continue
-                return
-        logger.warning(
-            "an ack could not be sent: the connection to Slack is gone; its person sees a time-out"
-        )
+                return True
+        return False
 
     def _retire(self, connection: "_Connection", *, patient: bool = True) -> None:
         task = asyncio.create_task(connection.end(ACK_SECONDS if patient else 0.0))

@@ -172,7 +172,7 @@ REFUSALS: Mapping[str, str] = {
     "token_revoked": f"the token was revoked; {_RENEW}",
     "token_expired": f"the token has expired; {_RENEW}",
     "account_inactive": "the app was removed from the workspace; install it again and start the bot",
-    "not_allowed_token_type": "SLACK_APP_RENEW must be the xapp- token and SLACK_BOT_RENEW the xoxb- one",
+    "not_allowed_token_type": "SLACK_APP_TOKEN must be the xapp- token and SLACK_BOT_TOKEN the xoxb- one",
     "missing_scope": "the app-level token lacks connections:write; make one with it and start the bot",
     "link_disabled": "Socket Mode is switched off; switch it on in the Slack app's settings, or serve --http",
     "team_access_not_granted": "the workspace took the app's access away; install it again",

@@ -57,6 +57,11 @@ def fault(alone: Alone, kind: str, **more: Any) -> None:
     alone.slack.world.faults.arm({"target": "slack", "kind": kind, **more})
 
 
+async def disconnect(alone: Alone, reason: str) -> None:
+    fault(alone, "disconnect", reason=reason)
+    await alone.slack.apply_disconnects()
+
+
 async def states(alone: Alone) -> dict[str, float]:
     """The metrics of the link."""
     _, page = await alone.health("/metrics")
@@ -129,11 +134,11 @@ async def test_web_api_that_keeps_failing_is_reported_while_the_socket_still_ack
     assert await alone.command() == "acked"
 
 
-@pytest.mark.parametrize("reason", ["warning", "refresh_requested", "link_disabled"])
+@pytest.mark.parametrize("reason", ["warning", "refresh_requested", "too_many_websockets"])
 async def test_no_ack_is_lost_while_slack_replaces_a_socket(alone: Alone, reason: str) -> None:
     typed = [asyncio.create_task(alone.command("help")) for _ in range(50)]
     await asyncio.sleep(0)
-    await alone.slack.world.sockets.disconnect(reason)
+    await disconnect(alone, reason)
     outcomes = await asyncio.gather(*typed)
     await alone.until(lambda: alone.slack.world.sockets.connected == 1)
 
@@ -146,7 +151,7 @@ async def test_slack_that_ends_each_connection_at_once_meets_patience(alone: Alo
     begun = time.monotonic()
     while time.monotonic() - begun < 0.8:  # the time over which the tries are counted
         if alone.slack.world.sockets.connected:
-            await alone.slack.world.sockets.disconnect("refresh_requested")
+            await disconnect(alone, "refresh_requested")
         await asyncio.sleep(0.01)
 
     assert 1 <= alone.calls("apps.connections.open") - opened <= 6
@@ -207,6 +212,26 @@ async def test_tokens_that_slack_does_not_know_end_the_start_with_one_line_each(
     assert len(critical) == 2
     assert all("invalid_auth: Slack does not accept the token" in line for line in critical)
     assert fresh.calls("apps.connections.open") == 1
+
+
+async def test_socket_mode_that_is_switched_off_ends_the_bot_with_what_to_do(fresh: Alone) -> None:
+    await fresh.start()
+
+    await disconnect(fresh, "link_disabled")
+
+    assert await asyncio.wait_for(fresh.bot.process.wait(), 30) == REFUSED
+    assert "switch it on in the Slack app's settings, or serve --http" in fresh.log()
+
+
+async def test_bot_survives_a_socket_that_stays_open_and_says_nothing(alone: Alone) -> None:
+    opened = alone.calls("apps.connections.open")
+    fault(alone, "no-pong")
+    await alone.slack.apply_disconnects()
+
+    await alone.until(lambda: alone.calls("apps.connections.open") > opened)
+    await well(alone)
+
+    assert await alone.command() == "acked"
 
 
 async def test_ten_other_sockets_are_waited_for_not_fought_and_sigterm_ends_the_wait(fresh: Alone) -> None:
