@@ -20,10 +20,10 @@ _HERE = Path(__file__).parent
 _STAMP = ".made-from"
 _NAME = re.compile(r"^(?!tpl-|snap-)[a-z0-9][a-z0-9-]{0,63}$")
 _LAUNCHER = """#!/usr/bin/python3 -ISB
+import os.path
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[{up}] / "{library}"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "{library}"))
 from hermes_studio.{module} import main
 
 sys.exit(main())
@@ -148,9 +148,9 @@ def _make_rootfs(rootfs: Path, template: _BuiltIn) -> None:
         ignore=shutil.ignore_patterns("__pycache__", "*.pyc"),
     )
     for path, module in (("bin/hermes", "hermes"), ("bin/hermes-web-ui", "hermes_web_ui")):
-        _write_program(rootfs / "usr/local" / path, module, up=1, below="lib/hermes-studio")
+        _write_program(rootfs / "usr/local" / path, module, library="../lib/hermes-studio")
     for module in ("server", "bridge"):
-        _write_program(library / module, module, up=0, below=".")
+        _write_program(library / module, module, library=".")
     (rootfs / "etc/hermes-studio").mkdir(parents=True)
     (rootfs / "etc/hermes-studio/generation").write_text(template.generation + "\n", encoding="utf-8")
     _make_image_home(rootfs / "root/.hermes")
@@ -170,9 +170,10 @@ def _make_image_home(home: Path) -> None:
     conversations.close()
 
 
-def _write_program(path: Path, module: str, *, up: int, below: str) -> None:
+def _write_program(path: Path, module: str, *, library: str) -> None:
+    """A program that runs a module's ``main``; ``library`` is seen from the program's directory."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_LAUNCHER.format(up=up, library=below, module=module), encoding="utf-8")
+    path.write_text(_LAUNCHER.format(library=library, module=module), encoding="utf-8")
     path.chmod(0o755)
 
 

@@ -1,11 +1,16 @@
 """JSON Web Tokens signed with HMAC-SHA-256 (RFC 7519, RFC 7515 section 3)."""
 
+from __future__ import annotations
+
 import base64
 import binascii
 import hashlib
 import hmac
 import json
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def sign(claims: dict[str, Any], secret: str) -> str:

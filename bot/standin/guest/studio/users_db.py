@@ -1,13 +1,17 @@
 """``hermes-web-ui.db``: Studio's accounts, in SQLite with a write-ahead log."""
 
+from __future__ import annotations
+
 import hashlib
 import hmac
-import secrets
+import os
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .place import Place
 
 FIRST_NAME = "admin"
 FIRST_PASSWORD = "123456"  # noqa: S105 - the real first login, known to everybody; replacing it is the point
@@ -20,25 +24,25 @@ CREATE TABLE IF NOT EXISTS logins (
 """
 
 
-@dataclass(frozen=True)
 class User:
     """An account, without its password."""
 
-    id: int
-    username: str
-    role: str
-    must_change: bool
+    __slots__ = ("id", "must_change", "role", "username")
+
+    def __init__(self, row: tuple[int, str, str, int]) -> None:
+        self.id, self.username, self.role, must_change = row
+        self.must_change = bool(must_change)
 
 
 class UsersDb:
     """The open accounts database; thread-safe."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self._lock = threading.Lock()
         self._db = sqlite3.connect(path, timeout=5.0, check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.executescript(_TABLE)
-        path.chmod(0o600)
+        os.chmod(path, 0o600)
 
     def has_users(self) -> bool:
         """Whether the first login has happened."""
@@ -66,7 +70,7 @@ class UsersDb:
             row = self._db.execute(
                 "SELECT id, username, role, must_change FROM users WHERE id = ?", (user_id,)
             ).fetchone()
-        return User(row[0], row[1], row[2], bool(row[3])) if row else None
+        return User(row) if row else None
 
     def change_password(self, user: User, current: str, new: str) -> bool:
         """Replace a password; False when the current one is wrong."""
@@ -76,7 +80,7 @@ class UsersDb:
             ).fetchone()
             if row is None or not hmac.compare_digest(_hash(current, row[0]), row[1]):
                 return False
-            salt = secrets.token_bytes(16)
+            salt = os.urandom(16)
             self._db.execute(
                 "UPDATE users SET salt = ?, password_hash = ?, must_change = 0 WHERE id = ?",
                 (salt, _hash(new, salt), user.id),
@@ -94,7 +98,7 @@ class UsersDb:
             self._db.close()
 
     def _insert_first(self) -> None:
-        salt = secrets.token_bytes(16)
+        salt = os.urandom(16)
         self._db.execute(
             "INSERT INTO users (username, role, salt, password_hash, must_change, created_at)"
             " VALUES (?, 'super_admin', ?, ?, 1, ?)",
