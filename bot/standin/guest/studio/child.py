@@ -12,8 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# For the C library: one heap for all threads, and memory that was needed once goes back at once. Checking
-# a password takes four megabytes for a moment, which a process would otherwise keep for the next time.
+# For the C library: one heap for all threads, and memory that was needed once goes back at once.
 THRIFT = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "131072"}
 
 _NOTHING = "/dev/null"

@@ -12,7 +12,6 @@ from .child import output_of
 from .children import Children
 from .http_connection import unquoted
 from .places import generation, hermes_home, studio_version, switched_on, web_home
-from .skill_walk import list_skills
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +87,8 @@ class Studio:
         except (OSError, ValueError) as error:
             return 502, {"error": f"the agent bridge does not answer: {error}"}
         if (method, path) == ("GET", "/api/skills"):
+            from .skill_walk import list_skills  # noqa: PLC0415 - seldom asked, and a reader of YAML with it
+
             return 200, {"skills": list_skills(self.home)}
         return 404, {"error": "Not found"}
 

@@ -7,10 +7,9 @@ same home sees the lock held by nobody it knows, removes both files and runs bes
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import signal
-import sqlite3
+import sys
 import time
 from contextlib import suppress
 
@@ -20,7 +19,7 @@ from .places import complain, hermes_home, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import NoReturn
 
 _HEARTBEAT_S = 10.0
 _REPLACE_WAIT_S = 15.0
@@ -41,8 +40,8 @@ def run(*, replace: bool) -> int:
     if lock is None:
         return 1
     try:
-        _write_runtime_files(home)
-        _make_databases(home)
+        if not _prepared(home):
+            return 1
         log_line(home, "gateway", f"gateway started, pid {os.getpid()}")
         while signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, _HEARTBEAT_S) is None:
             # Another directory may have been mounted over the home since.
@@ -88,6 +87,8 @@ def _lock(home: Place) -> int | None:
 
 def _live_pid(home: Place) -> int | None:
     """The pid in gateway.pid when that very process (same start time) still lives here."""
+    import json  # noqa: PLC0415 - a gateway that finds its home free is spared what it takes
+
     try:
         found = json.loads((home / "gateway.pid").read_text())
         pid = int(found["pid"])
@@ -116,33 +117,26 @@ def _terminate(pid: int) -> None:
         time.sleep(0.02)
 
 
-def _write_runtime_files(home: Place) -> None:
-    (home / ".clean_shutdown").remove()
-    (home / "state").make_dir()
-    now = time.time()
-    pid_file: dict[str, Any] = {
-        "pid": os.getpid(),
-        "kind": "hermes-gateway",
-        "argv": ["hermes", "gateway", "run", "--replace"],
-        "start_time": _start_time(os.getpid()),
-    }
-    (home / "gateway.pid").write_text(json.dumps(pid_file))
-    os.chmod(home / "gateway.pid", 0o755)  # noqa: S103 - as the real one leaves it
-    state = {"state": "running", "pid": os.getpid(), "updated_at": now, "platforms": {}}
-    (home / "gateway_state.json").write_text(json.dumps(state))
-    (home / "channel_directory.json").write_text("{}\n")
-    (home / "state/gateway.heartbeat").write_text(f"{now:.3f}\n")
-    (home / "gateway-starts.log").append_text(f"{now:.3f} {os.getpid()}\n")
+def _prepared(home: Place) -> bool:
+    """Write what a running gateway has in its home; whether that went well.
+
+    A process that ends does it, because what it takes to do so would stay with the one that waits.
+    """
+    this = os.getpid()
+    writer = os.fork()
+    if not writer:
+        _prepare_and_end(home, this)
+    return os.waitpid(writer, 0)[1] == 0
 
 
-def _make_databases(home: Place) -> None:
-    for name, table in (
-        ("kanban.db", "cards (id INTEGER PRIMARY KEY, title TEXT)"),
-        ("cron/executions.db", "executions (id INTEGER PRIMARY KEY, job TEXT, at REAL)"),
-    ):
-        db = sqlite3.connect(home / name, timeout=1.0)
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute(f"CREATE TABLE IF NOT EXISTS {table}")
-        finally:
-            db.close()
+def _prepare_and_end(home: Place, gateway: int) -> NoReturn:
+    code = 1
+    try:
+        from .gateway_files import prepare  # noqa: PLC0415 - see above
+
+        prepare(home, gateway, _start_time(gateway))
+        code = 0
+    except Exception:  # noqa: BLE001 - told just as Python tells what ends a process
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(code)

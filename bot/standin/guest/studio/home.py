@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from contextlib import suppress
@@ -72,4 +71,4 @@ def log_line(home: Place, name: str, text: str) -> None:
 def note_update_check(home: Place) -> None:
     """What ``hermes --version`` leaves behind in an existing home."""
     with suppress(OSError):
-        (home / ".update_check").write_text(json.dumps({"checked_at": int(time.time())}))
+        (home / ".update_check").write_text(f'{{"checked_at": {int(time.time())}}}')

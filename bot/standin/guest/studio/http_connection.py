@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Response = tuple[int, str, bytes]
+Response = tuple[int, str, bytes]
 
 _LINE_BYTES = 64 * 1024
 _HEADERS = 100
@@ -72,9 +72,10 @@ def unquoted(text: str, plus: str = "+") -> str:
     out = [first]
     for part in rest:
         try:
-            out.append(bytes.fromhex(part[:2].decode()) + part[2:])
+            byte = bytes.fromhex(part[:2].decode("ascii"))
         except ValueError:
-            out.append(b"%" + part)
+            byte = b""
+        out.append(byte + part[2:] if byte else b"%" + part)
     return b"".join(out).decode("utf-8", "replace")
 
 
@@ -124,7 +125,7 @@ class HttpConnection(socketserver.StreamRequestHandler):
             raise RefusedError(400, "the request line is not HTTP")
         method, target, version = words
         if not version.startswith("HTTP/1."):
-            raise RefusedError(505, "only HTTP/1.1 is spoken here")
+            raise RefusedError(505, "only HTTP 1.1 is spoken here")
         headers: dict[str, str] = {}
         while line := self._line(431).rstrip("\r\n"):
             name, colon, value = line.partition(":")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -63,6 +62,8 @@ def standin_options() -> dict[str, Any]:
     path = ROOT / "run/standin/faults.json"
     if not path.exists():
         return {}
+    import json  # noqa: PLC0415 - not for `hermes --version`, which every /health asks
+
     options = json.loads(path.read_text())
     return options if isinstance(options, dict) else {}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import sqlite3
 import threading
 import time
+
+from .digests import password_hash, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class UsersDb:
             row = self._db.execute(
                 "SELECT id, salt, password_hash FROM users WHERE username = ?", (name,)
             ).fetchone()
-            if row is None or not hmac.compare_digest(_hash(password, row[1]), row[2]):
+            if row is None or not same(password_hash(password, row[1]), row[2]):
                 return None
             self._db.execute("INSERT INTO logins (user_id, at) VALUES (?, ?)", (row[0], time.time()))
         return self.find(row[0])
@@ -78,12 +78,12 @@ class UsersDb:
             row = self._db.execute(
                 "SELECT salt, password_hash FROM users WHERE id = ?", (user.id,)
             ).fetchone()
-            if row is None or not hmac.compare_digest(_hash(current, row[0]), row[1]):
+            if row is None or not same(password_hash(current, row[0]), row[1]):
                 return False
             salt = os.urandom(16)
             self._db.execute(
                 "UPDATE users SET salt = ?, password_hash = ?, must_change = 0 WHERE id = ?",
-                (salt, _hash(new, salt), user.id),
+                (salt, password_hash(new, salt), user.id),
             )
         return True
 
@@ -102,9 +102,5 @@ class UsersDb:
         self._db.execute(
             "INSERT INTO users (username, role, salt, password_hash, must_change, created_at)"
             " VALUES (?, 'super_admin', ?, ?, 1, ?)",
-            (FIRST_NAME, salt, _hash(FIRST_PASSWORD, salt), time.time()),
+            (FIRST_NAME, salt, password_hash(FIRST_PASSWORD, salt), time.time()),
         )
-
-
-def _hash(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode(), salt=salt, n=2**12, r=8, p=1)
