@@ -9,21 +9,28 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from bot.standin.guest.studio.state_db import StateDb
 
 _HERE = Path(__file__).parent
+_STUDIO = _HERE / "guest/studio"
+_OUR_OWN_CODE = shutil.ignore_patterns("__pycache__", "*.pyc")
 _STAMP = ".made-from"
 _NAME = re.compile(r"^(?!tpl-|snap-)[a-z0-9][a-z0-9-]{0,63}$")
-_LAUNCHER = """#!/usr/bin/python3 -ISB
+_PYTHON = ("/usr/bin/python3", "-ISB")
+_LAUNCHER = """#!{python}
+import os.path
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[{up}] / "{library}"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "{library}"))
 from hermes_studio.{module} import main
 
 sys.exit(main())
@@ -142,18 +149,34 @@ def _template_json(name: str, start: tuple[str, ...]) -> dict[str, Any]:
 
 def _make_rootfs(rootfs: Path, template: _BuiltIn) -> None:
     library = rootfs / "usr/local/lib/hermes-studio"
-    shutil.copytree(
-        _HERE / "guest/studio",
-        library / "hermes_studio",
-        ignore=shutil.ignore_patterns("__pycache__", "*.pyc"),
-    )
+    package = library / "hermes_studio"
+    shutil.copytree(_STUDIO, package, ignore=_OUR_OWN_CODE)
+    (package / "__pycache__").mkdir()
+    for name, code in _compiled(_STUDIO).items():
+        (package / "__pycache__" / name).write_bytes(code)
     for path, module in (("bin/hermes", "hermes"), ("bin/hermes-web-ui", "hermes_web_ui")):
-        _write_program(rootfs / "usr/local" / path, module, up=1, below="lib/hermes-studio")
+        _write_program(rootfs / "usr/local" / path, module, library="../lib/hermes-studio")
     for module in ("server", "bridge"):
-        _write_program(library / module, module, up=0, below=".")
+        _write_program(library / module, module, library=".")
     (rootfs / "etc/hermes-studio").mkdir(parents=True)
     (rootfs / "etc/hermes-studio/generation").write_text(template.generation + "\n", encoding="utf-8")
     _make_image_home(rootfs / "root/.hermes")
+
+
+@cache
+def _compiled(package: Path) -> Mapping[str, bytes]:
+    """The compiled code of a package, by file name, as the Python of the sandboxes makes it.
+
+    What compiling takes at each start would stay with the processes, half a megabyte each. Where that
+    Python is missing there is nothing to compile for.
+    """
+    with tempfile.TemporaryDirectory() as scratch, suppress(FileNotFoundError):
+        sources = Path(scratch) / package.name
+        shutil.copytree(package, sources, ignore=_OUR_OWN_CODE)
+        how = ("-m", "compileall", "-q", "-d", package.name, "--invalidation-mode", "unchecked-hash")
+        subprocess.run((*_PYTHON, *how, sources), check=True)
+        return {path.name: path.read_bytes() for path in (sources / "__pycache__").iterdir()}
+    return {}
 
 
 def _make_image_home(home: Path) -> None:
@@ -170,9 +193,12 @@ def _make_image_home(home: Path) -> None:
     conversations.close()
 
 
-def _write_program(path: Path, module: str, *, up: int, below: str) -> None:
+def _write_program(path: Path, module: str, *, library: str) -> None:
+    """A program that runs a module's ``main``; ``library`` is seen from the program's directory."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_LAUNCHER.format(up=up, library=below, module=module), encoding="utf-8")
+    path.write_text(
+        _LAUNCHER.format(python=" ".join(_PYTHON), library=library, module=module), encoding="utf-8"
+    )
     path.chmod(0o755)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from contract.standin_world import world
 from integration.standin_cube_kit import running
 
 pytestmark = pytest.mark.sandbox
@@ -64,6 +65,19 @@ async def test_a_sandbox_that_was_used_is_idle_again_after_a_while(tmp_path: Pat
 
         assert used < MEBIBYTE
         assert (await rig.ask(made, "/health")).status_code == 204
+
+
+async def test_a_sandbox_with_a_studio_costs_less_than_twenty_megabytes(tmp_path: Path) -> None:
+    async with world(tmp_path) as there:
+        made = await there.provisioned("alpha")
+        await there.guest.start_studio(made, port=9000, auth="auto")
+
+        at_first = await _settled(20 * MEBIBYTE)
+        answers = [await there.studio.web_ui(made) for _ in range(20)]
+        after_use = await _settled(20 * MEBIBYTE)
+
+        assert all(answer.ok for answer in answers)
+    assert max(at_first, after_use) < 20 * MEBIBYTE
 
 
 async def test_a_thousand_paper_sandboxes_cost_less_than_twenty_megabytes(tmp_path: Path) -> None:

@@ -1,20 +1,26 @@
 """Who may use Studio's API, in the two ways that its generations decide it."""
 
-import hmac
+from __future__ import annotations
+
 import os
 import re
-import secrets
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol
 
 from . import jwt
+from .digests import same
 from .login_locks import LoginLocks
 from .places import switched_on
-from .users_db import User, UsersDb
+from .users_db import UsersDb
 
-Answer = tuple[int, dict[str, Any]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .place import Place
+    from .users_db import User
+
+    Answer = tuple[int, dict[str, Any]]
 
 _DAY_S = 86_400
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_S}
@@ -22,22 +28,7 @@ _PASSWORD_CHARS = 6
 UNAUTHORIZED: Answer = (401, {"error": "Unauthorized"})
 
 
-class Auth(Protocol):
-    """What the web server asks of either generation."""
-
-    def allows(self, credential: str | None) -> bool:
-        """Whether the bearer (or ``?token=``) opens the API."""
-
-    def answer(
-        self, method: str, path: str, body: Mapping[str, Any], credential: str | None, address: str
-    ) -> Answer | None:
-        """The answer to a path below ``/api/auth/``; None for one that does not exist."""
-
-    def close(self) -> None:
-        """Let go of files."""
-
-
-def secret_of(web_home: Path) -> str:
+def secret_of(web_home: Place) -> str:
     """``AUTH_TOKEN``, else the 64 hex digits in ``.token`` (0600), made when missing."""
     given = os.environ.get("AUTH_TOKEN")
     if given:
@@ -45,21 +36,21 @@ def secret_of(web_home: Path) -> str:
     path = web_home / ".token"
     if not path.exists():
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(secrets.token_hex(32) + "\n")
-    return path.read_text(encoding="utf-8").strip()
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(os.urandom(32).hex() + "\n")
+    return path.read_text().strip()
 
 
 class TokenAuth:
     """Up to 0.5: the token is the bearer, and ``/#/?token=`` logs a browser in."""
 
-    def __init__(self, web_home: Path) -> None:
+    def __init__(self, web_home: Place) -> None:
         self._token = secret_of(web_home)
         self._open = switched_on("AUTH_DISABLED")
 
     def allows(self, credential: str | None) -> bool:
         """The token itself, or anything when ``AUTH_DISABLED`` is on."""
-        return self._open or hmac.compare_digest((credential or "").encode(), self._token.encode())
+        return self._open or same((credential or "").encode(), self._token.encode())
 
     def answer(
         self, method: str, path: str, body: Mapping[str, Any], credential: str | None, address: str
@@ -79,7 +70,7 @@ class TokenAuth:
 class UsersAuth:
     """From 0.6: accounts and JSON Web Tokens; the token file only signs them."""
 
-    def __init__(self, web_home: Path) -> None:
+    def __init__(self, web_home: Place) -> None:
         self._secret = os.environ.get("AUTH_JWT_SECRET") or secret_of(web_home)
         self._users = UsersDb(web_home / "hermes-web-ui.db")
         self._locks = LoginLocks(web_home / ".login-lock.json")

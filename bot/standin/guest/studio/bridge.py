@@ -3,6 +3,8 @@
 One JSON line in, one JSON line out. It ends with its standard input, that is, with the web server.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -12,21 +14,22 @@ import sqlite3
 import sys
 import threading
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from .place import Place
 from .places import complain, hermes_home, standin_options, start_delay
 from .run_agent import Agent, BadRequestError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 _ANSWER_S = 10.0
 
 
-def socket_path() -> str:
+def socket_path() -> Place:
     """Where the bridge listens. The override serves tests that run several Studios in one namespace."""
-    return os.environ.get("HERMES_STANDIN_BRIDGE_SOCKET", "/tmp/hermes-agent-bridge.sock")
+    return Place(os.environ.get("HERMES_STANDIN_BRIDGE_SOCKET", "/tmp/hermes-agent-bridge.sock"))
 
 
 def ask(operation: str, **fields: object) -> dict[str, Any]:
@@ -53,7 +56,7 @@ class _Bridge:
     def load(self) -> None:
         """Load the agent after the start delay; on any of the known failures stay not ready."""
         root = os.environ.get("HERMES_AGENT_ROOT")
-        if root and not (Path(root) / "run_agent.py").is_file():
+        if root and not (Place(root) / "run_agent.py").is_file():
             complain(f"bridge: run_agent.py not found in HERMES_AGENT_ROOT={root}")
             return
         if standin_options().get("studio") == "never-ready":
@@ -98,17 +101,17 @@ def _found(messages: list[dict[str, Any]] | None) -> dict[str, Any]:
     return {"status": 200, "messages": messages}
 
 
-def _server(bridge: _Bridge, path: str) -> socketserver.ThreadingUnixStreamServer:
+def _server(bridge: _Bridge, path: Place) -> socketserver.ThreadingUnixStreamServer:
     class OneRequest(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             line = self.rfile.readline()
             if line:
                 self.wfile.write(json.dumps(bridge.answer(json.loads(line))).encode() + b"\n")
 
-    Path(path).unlink(missing_ok=True)
+    path.remove()
     server = socketserver.ThreadingUnixStreamServer(path, OneRequest)
     server.daemon_threads = True
-    Path(path).chmod(0o600)
+    os.chmod(path, 0o600)
     return server
 
 
@@ -117,7 +120,7 @@ def main() -> int:
     bridge = _Bridge()
     path = socket_path()
     server = _server(bridge, path)
-    ours = Path(path).stat().st_ino
+    ours = os.stat(path).st_ino
 
     def end() -> None:
         sys.stdin.buffer.read()
@@ -130,6 +133,6 @@ def main() -> int:
     server.serve_forever(poll_interval=0.05)
     server.server_close()
     bridge.stop()
-    if Path(path).exists() and Path(path).stat().st_ino == ours:
-        Path(path).unlink()
+    if path.exists() and os.stat(path).st_ino == ours:
+        path.remove()
     return 0

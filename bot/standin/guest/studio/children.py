@@ -1,10 +1,15 @@
 """The two processes beside Studio's web server: the agent bridge and the gateway."""
 
-import os
-import subprocess
-from pathlib import Path
+from __future__ import annotations
 
+import os
+
+from .child import Child
 from .places import LIBRARY, switched_on
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .place import Place
 
 _BRIDGE_STOP_S = 5.0
 _GATEWAY_STOP_S = 8.0
@@ -13,33 +18,32 @@ _GATEWAY_STOP_S = 8.0
 class Children:
     """Starts them with Studio, and ends them so that their databases are closed."""
 
-    def __init__(self, home: Path, web_home: Path) -> None:
+    def __init__(self, home: Place, web_home: Place) -> None:
         self._home = home
         self._logs = web_home / "logs"
-        self._bridge: subprocess.Popen[bytes] | None = None
-        self._gateway: subprocess.Popen[bytes] | None = None
+        self._bridge: Child | None = None
+        self._bridge_input = -1
+        self._gateway: Child | None = None
 
     def start(self) -> None:
         """Start both, the gateway unless it is switched off. A gateway that fails is not noticed."""
-        with (self._logs / "bridge.log").open("ab") as log:
-            # The pipe is how the bridge notices that the web server has died.
-            self._bridge = subprocess.Popen(
-                [str(LIBRARY / "bridge")], stdin=subprocess.PIPE, stdout=log, stderr=log, cwd="/"
-            )
+        # The pipe is how the bridge notices that the web server has died.
+        reading, self._bridge_input = os.pipe()
+        try:
+            self._bridge = Child([LIBRARY / "bridge"], stdin=reading, output=self._logs / "bridge.log")
+        finally:
+            os.close(reading)
         if switched_on("HERMES_WEB_UI_DISABLE_GATEWAY_AUTOSTART"):
             return
-        with (self._logs / "gateway.log").open("ab") as log:
-            try:
-                self._gateway = subprocess.Popen(
-                    ["hermes", "gateway", "run", "--replace"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    cwd="/",
-                    env={**os.environ, "HERMES_HOME": str(self._home)},
-                )
-            except OSError as error:
-                log.write(f"gateway: {error}\n".encode())
+        log = self._logs / "gateway.log"
+        try:
+            self._gateway = Child(
+                ["hermes", "gateway", "run", "--replace"],
+                output=log,
+                env={**os.environ, "HERMES_HOME": self._home},
+            )
+        except OSError as error:
+            log.append_text(f"gateway: {error}\n")
 
     def bridge_runs(self) -> bool:
         """Whether the bridge process is alive."""
@@ -51,14 +55,8 @@ class Children:
 
     def stop(self) -> None:
         """End both, the bridge first because it holds ``state.db``."""
-        for child, patience in ((self._bridge, _BRIDGE_STOP_S), (self._gateway, _GATEWAY_STOP_S)):
-            if child is None:
-                continue
-            if child.stdin:
-                child.stdin.close()
-            child.terminate()
-            try:
-                child.wait(patience)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+        if self._bridge:
+            os.close(self._bridge_input)
+            self._bridge.stop(_BRIDGE_STOP_S)
+        if self._gateway:
+            self._gateway.stop(_GATEWAY_STOP_S)

@@ -1,20 +1,27 @@
 """One running Studio: what it holds open, what it says of its health, what its API does."""
 
+from __future__ import annotations
+
 import re
-import subprocess
 import time
 from contextlib import suppress
-from typing import Any
-from urllib.parse import unquote
 
 from . import bridge
-from .auth import Answer, Auth, TokenAuth, UsersAuth
+from .auth import TokenAuth, UsersAuth
+from .child import output_of
 from .children import Children
-from .injection import inject
-from .places import generation, hermes_home, studio_version, web_home
-from .skill_walk import list_skills
+from .http_connection import unquoted
+from .places import generation, hermes_home, studio_version, switched_on, web_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .auth import Answer
 
 _LOAD_S = 15.0
+_VERSION_S = 10.0
+_NO_INJECTION = ("HERMES_WEB_UI_DISABLE_MCP_AUTOINJECT", "HERMES_WEB_UI_DISABLE_SKILL_INJECTION")
 _MESSAGES = re.compile(r"^/api/sessions/([^/]+)/messages$")
 
 
@@ -24,11 +31,14 @@ class Studio:
     def __init__(self, port: int) -> None:
         self.home = hermes_home()
         self.web_home = web_home()
-        self.auth: Auth = TokenAuth(self.web_home) if generation() == "token" else UsersAuth(self.web_home)
+        self.auth = TokenAuth(self.web_home) if generation() == "token" else UsersAuth(self.web_home)
         self._children = Children(self.home, self.web_home)
         self._asked_before = False
-        for note in inject(self.home, self.web_home, port):
-            self.log(note)
+        if not all(map(switched_on, _NO_INJECTION)):
+            from .injection import inject  # noqa: PLC0415 - a Studio that must not is spared what it takes
+
+            for note in inject(self.home, self.web_home, port):
+                self.log(note)
         self._children.start()
 
     def health(self) -> dict[str, Any]:
@@ -73,17 +83,19 @@ class Studio:
             if (method, path) == ("GET", "/api/sessions"):
                 return _relayed(bridge.ask("sessions"))
             if method == "GET" and found:
-                return _relayed(bridge.ask("messages", session=unquote(found[1])))
+                return _relayed(bridge.ask("messages", session=unquoted(found[1])))
         except (OSError, ValueError) as error:
             return 502, {"error": f"the agent bridge does not answer: {error}"}
         if (method, path) == ("GET", "/api/skills"):
+            from .skill_walk import list_skills  # noqa: PLC0415 - seldom asked, and a reader of YAML with it
+
             return 200, {"skills": list_skills(self.home)}
         return 404, {"error": "Not found"}
 
     def log(self, text: str) -> None:
         """A line in ``logs/server.log``."""
-        with suppress(OSError), (self.web_home / "logs/server.log").open("a", encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        with suppress(OSError):
+            (self.web_home / "logs/server.log").append_text(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
 
     def wait_until_loaded(self) -> None:
         """Wait until the agent has opened its files and the gateway runs; at most 15 s."""
@@ -108,10 +120,8 @@ def _relayed(answer: dict[str, Any]) -> Answer:
 def _agent_version() -> str:
     """What ``hermes --version`` says, asked anew each time; empty when there is no working ``hermes``."""
     try:
-        done = subprocess.run(
-            ["hermes", "--version"], capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        said = output_of(["hermes", "--version"], _VERSION_S)
+    except OSError:
         return ""
-    found = re.match(r"Hermes Agent (.+)", done.stdout)
-    return found[1].strip() if done.returncode == 0 and found else ""
+    found = re.match(r"Hermes Agent (.+)", said or "")
+    return found[1].strip() if found else ""

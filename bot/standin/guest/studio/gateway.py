@@ -4,24 +4,28 @@ The guard looks at process ids, so it fails open between process-id namespaces: 
 same home sees the lock held by nobody it knows, removes both files and runs beside the first.
 """
 
+from __future__ import annotations
+
 import fcntl
-import json
 import os
 import signal
-import sqlite3
+import sys
 import time
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 from .home import ensure_home, log_line
+from .place import Place
 from .places import complain, hermes_home, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _HEARTBEAT_S = 10.0
 _REPLACE_WAIT_S = 15.0
 
 
-def status(home: Path) -> None:
+def status(home: Place) -> None:
     """Print whether a gateway runs. The exit code says nothing, as with the real command."""
     pid = _live_pid(home)
     say(f"Gateway is running (PID {pid})" if pid else "Gateway is not running")
@@ -36,22 +40,22 @@ def run(*, replace: bool) -> int:
     if lock is None:
         return 1
     try:
-        _write_runtime_files(home)
-        _make_databases(home)
+        if not _prepared(home):
+            return 1
         log_line(home, "gateway", f"gateway started, pid {os.getpid()}")
         while signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, _HEARTBEAT_S) is None:
             # Another directory may have been mounted over the home since.
             with suppress(OSError):
-                (home / "state/gateway.heartbeat").write_text(f"{time.time():.3f}\n", encoding="utf-8")
+                (home / "state/gateway.heartbeat").write_text(f"{time.time():.3f}\n")
         log_line(home, "gateway", "gateway stopped")
-        (home / ".clean_shutdown").write_text("", encoding="utf-8")
-        (home / "gateway.pid").unlink(missing_ok=True)
+        (home / ".clean_shutdown").write_text("")
+        (home / "gateway.pid").remove()
     finally:
         os.close(lock)
     return 0
 
 
-def _acquire(home: Path, *, replace: bool) -> int | None:
+def _acquire(home: Place, *, replace: bool) -> int | None:
     handle = _lock(home)
     if handle is not None:
         return handle
@@ -64,14 +68,14 @@ def _acquire(home: Path, *, replace: bool) -> int | None:
     else:
         # Held by a process of another namespace: what the real guard does here is to fail open.
         for name in ("gateway.pid", "gateway.lock"):
-            (home / name).unlink(missing_ok=True)
+            (home / name).remove()
     handle = _lock(home)
     if handle is None:
         complain("The gateway lock could not be taken")
     return handle
 
 
-def _lock(home: Path) -> int | None:
+def _lock(home: Place) -> int | None:
     handle = os.open(home / "gateway.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -81,10 +85,12 @@ def _lock(home: Path) -> int | None:
     return handle
 
 
-def _live_pid(home: Path) -> int | None:
+def _live_pid(home: Place) -> int | None:
     """The pid in gateway.pid when that very process (same start time) still lives here."""
+    import json  # noqa: PLC0415 - a gateway that finds its home free is spared what it takes
+
     try:
-        found = json.loads((home / "gateway.pid").read_text(encoding="utf-8"))
+        found = json.loads((home / "gateway.pid").read_text())
         pid = int(found["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -93,7 +99,7 @@ def _live_pid(home: Path) -> int | None:
 
 def _start_time(pid: int) -> int | None:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        stat = Place(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()
@@ -111,34 +117,26 @@ def _terminate(pid: int) -> None:
         time.sleep(0.02)
 
 
-def _write_runtime_files(home: Path) -> None:
-    (home / ".clean_shutdown").unlink(missing_ok=True)
-    (home / "state").mkdir(exist_ok=True)
-    now = time.time()
-    pid_file: dict[str, Any] = {
-        "pid": os.getpid(),
-        "kind": "hermes-gateway",
-        "argv": ["hermes", "gateway", "run", "--replace"],
-        "start_time": _start_time(os.getpid()),
-    }
-    (home / "gateway.pid").write_text(json.dumps(pid_file), encoding="utf-8")
-    (home / "gateway.pid").chmod(0o755)
-    state = {"state": "running", "pid": os.getpid(), "updated_at": now, "platforms": {}}
-    (home / "gateway_state.json").write_text(json.dumps(state), encoding="utf-8")
-    (home / "channel_directory.json").write_text("{}\n", encoding="utf-8")
-    (home / "state/gateway.heartbeat").write_text(f"{now:.3f}\n", encoding="utf-8")
-    with (home / "gateway-starts.log").open("a", encoding="utf-8") as file:
-        file.write(f"{now:.3f} {os.getpid()}\n")
+def _prepared(home: Place) -> bool:
+    """Write what a running gateway has in its home; whether that went well.
+
+    A process that ends does it, because what it takes to do so would stay with the one that waits.
+    """
+    this = os.getpid()
+    writer = os.fork()
+    if not writer:
+        _prepare_and_end(home, this)
+    return os.waitpid(writer, 0)[1] == 0
 
 
-def _make_databases(home: Path) -> None:
-    for name, table in (
-        ("kanban.db", "cards (id INTEGER PRIMARY KEY, title TEXT)"),
-        ("cron/executions.db", "executions (id INTEGER PRIMARY KEY, job TEXT, at REAL)"),
-    ):
-        db = sqlite3.connect(home / name, timeout=1.0)
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute(f"CREATE TABLE IF NOT EXISTS {table}")
-        finally:
-            db.close()
+def _prepare_and_end(home: Place, gateway: int) -> NoReturn:
+    code = 1
+    try:
+        from .gateway_files import prepare  # noqa: PLC0415 - see above
+
+        prepare(home, gateway, _start_time(gateway))
+        code = 0
+    except Exception:  # noqa: BLE001 - told just as Python tells what ends a process
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(code)

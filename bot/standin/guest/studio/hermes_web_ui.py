@@ -1,17 +1,16 @@
 """``hermes-web-ui``: starts, stops and asks after Studio's web server."""
 
+from __future__ import annotations
+
 import argparse
-import http.client
 import json
 import os
 import signal
-import subprocess
 import time
-from contextlib import closing, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
-from .listener import is_alive, is_open, pid_on
+from .child import THRIFT, Child
+from .listener import is_alive, is_healthy, is_open, pid_on
 from .login_locks import LoginLocks
 from .places import (
     DEFAULT_PORT,
@@ -25,8 +24,11 @@ from .places import (
 )
 from .users_db import FIRST_NAME, UsersDb
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .place import Place
 
 _START_S = 30.0
 _STOP_S = 15.0
@@ -91,34 +93,29 @@ def _start(port: int) -> int:
         complain("hermes-web-ui failed to start")
         complain(_tail(web_home() / "server.log"))
         if server.poll() is None:
-            server.terminate()
+            os.kill(server.pid, signal.SIGTERM)
         return 1
     say(f"hermes-web-ui v{studio_version()} is running (PID {server.pid})")
     say(f"  {_link(port)}")
     return 0
 
 
-def _spawn(port: int) -> subprocess.Popen[bytes]:
+def _spawn(port: int) -> Child:
     own = web_home()
-    own.mkdir(parents=True, exist_ok=True)
-    with (own / "server.log").open("ab") as log:
-        return subprocess.Popen(
-            [str(LIBRARY / "server"), str(port)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd="/",
-            start_new_session=True,
-        )
+    own.make_dir()
+    return Child(
+        [LIBRARY / "server", str(port)],
+        output=own / "server.log",
+        env={**os.environ, **THRIFT},
+        leads_session=True,
+    )
 
 
-def _becomes_healthy(server: subprocess.Popen[bytes], port: int) -> bool:
+def _becomes_healthy(server: Child, port: int) -> bool:
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline and server.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        with closing(connection), suppress(OSError, ValueError, http.client.HTTPException):
-            connection.request("GET", "/health")
-            return bool(json.load(connection.getresponse()).get("status") == "ok")
+        if is_healthy(port):
+            return True
         time.sleep(_POLL_S)
     return False
 
@@ -127,7 +124,7 @@ def _link(port: int) -> str:
     """The address a person opens; the token generation prints it with the token in it."""
     if generation() == "users":
         return f"http://localhost:{port}/"
-    token = os.environ.get("AUTH_TOKEN") or (web_home() / ".token").read_text(encoding="utf-8").strip()
+    token = os.environ.get("AUTH_TOKEN") or (web_home() / ".token").read_text().strip()
     return f"http://localhost:{port}/#/?token={token}"
 
 
@@ -145,7 +142,7 @@ def _stop() -> int:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_POLL_S)
-    (web_home() / "server.pid").unlink(missing_ok=True)
+    (web_home() / "server.pid").remove()
     say(f"hermes-web-ui stopped (PID {pid})")
     return 0
 
@@ -191,7 +188,7 @@ def _running_pid() -> int | None:
     A web home that outlives its sandbox brings a stale number with it, which another process may bear now.
     """
     try:
-        pid = int((web_home() / "server.pid").read_text(encoding="utf-8"))
+        pid = int((web_home() / "server.pid").read_text())
     except (OSError, ValueError):
         return None
     return pid if is_alive(pid) and pid_on(_last_port()) == pid else None
@@ -199,19 +196,19 @@ def _running_pid() -> int | None:
 
 def _last_port() -> int:
     try:
-        return int(json.loads((web_home() / "config.json").read_text(encoding="utf-8"))["port"])
+        return int(json.loads((web_home() / "config.json").read_text())["port"])
     except (OSError, ValueError, KeyError, TypeError):
         return DEFAULT_PORT
 
 
 def _remember(pid: int, port: int) -> None:
     own = web_home()
-    own.mkdir(parents=True, exist_ok=True)
-    (own / "config.json").write_text(json.dumps({"port": port}) + "\n", encoding="utf-8")
-    (own / "server.pid").write_text(f"{pid}\n", encoding="utf-8")
+    own.make_dir()
+    (own / "config.json").write_text(json.dumps({"port": port}) + "\n")
+    (own / "server.pid").write_text(f"{pid}\n")
 
 
-def _tail(path: Path) -> str:
+def _tail(path: Place) -> str:
     with suppress(OSError):
-        return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
+        return "\n".join(path.read_bytes().decode("utf-8", "replace").splitlines()[-5:])
     return ""

@@ -1,11 +1,16 @@
 """JSON Web Tokens signed with HMAC-SHA-256 (RFC 7519, RFC 7515 section 3)."""
 
+from __future__ import annotations
+
 import base64
 import binascii
-import hashlib
-import hmac
 import json
-from typing import Any
+
+from .digests import mac, same
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def sign(claims: dict[str, Any], secret: str) -> str:
@@ -19,7 +24,7 @@ def verify(token: str, secret: str, now: float) -> dict[str, Any] | None:
     """The claims of a token with a right signature that has not expired, else None."""
     signed, _, signature = token.rpartition(".")
     try:
-        if not hmac.compare_digest(_decode(signature), _mac(signed, secret)):
+        if not same(_decode(signature), _mac(signed, secret)):
             return None
         head, claims = (json.loads(_decode(part)) for part in signed.split("."))
     except (ValueError, binascii.Error):
@@ -31,7 +36,7 @@ def verify(token: str, secret: str, now: float) -> dict[str, Any] | None:
 
 
 def _mac(text: str, secret: str) -> bytes:
-    return hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
+    return mac(secret.encode(), text.encode())
 
 
 def _encode(raw: bytes) -> str:

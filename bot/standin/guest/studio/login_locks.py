@@ -1,10 +1,17 @@
 """Brakes on guessing a password: per address and for the whole installation, kept in a file."""
 
+from __future__ import annotations
+
 import json
+import os
 import threading
 import time
-from pathlib import Path
-from typing import Any
+
+from .place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _WINDOW_S = 15 * 60
 _PER_ADDRESS = 10
@@ -19,7 +26,7 @@ class LoginLocks:
     Ten per address in 15 minutes lock that address for an hour; 50 in all lock everybody for 30 minutes.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self._path = path
         self._lock = threading.Lock()
 
@@ -46,28 +53,28 @@ class LoginLocks:
                 entry["locked_until"] = now + _ADDRESS_LOCK_S
             if len(state["failures"]) >= _IN_ALL:
                 state["locked_until"] = now + _GLOBAL_LOCK_S
-            scratch = self._path.with_suffix(".new")
-            scratch.write_text(json.dumps(state), encoding="utf-8")
-            scratch.chmod(0o600)
-            scratch.replace(self._path)
+            scratch = Place(f"{self._path}.new")
+            scratch.write_text(json.dumps(state))
+            os.chmod(scratch, 0o600)
+            os.replace(scratch, self._path)
 
     def succeeded(self, address: str) -> None:
         """Forget the failures of an address that has logged in."""
         with self._lock:
             state = self._read()
             if state["addresses"].pop(address, None) is not None:
-                self._path.write_text(json.dumps(state), encoding="utf-8")
+                self._path.write_text(json.dumps(state))
 
     def clear(self) -> bool:
         """Forget everything; whether there was anything."""
         existed = self._path.exists()
-        self._path.unlink(missing_ok=True)
+        self._path.remove()
         return existed
 
     def _read(self) -> dict[str, Any]:
         state: dict[str, Any] = {"addresses": {}, "failures": [], "locked_until": 0}
         try:
-            found = json.loads(self._path.read_text(encoding="utf-8"))
+            found = json.loads(self._path.read_text())
         except (OSError, ValueError):
             return state
         return {**state, **found} if isinstance(found, dict) else state

@@ -1,18 +1,23 @@
 """Where the programs find things: the template's own files, the home, and Studio's own directory."""
 
-import json
+from __future__ import annotations
+
 import os
 import sys
-from pathlib import Path
-from typing import Any
+
+from .place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 AGENT_VERSION = "v0.19.0 (2026.7.20)"
 DEFAULT_PORT = 8648
 
-# <root>/usr/local/lib/hermes-studio/hermes_studio/places.py: five levels below the template's root,
-# which is / inside a sandbox and the rootfs directory when a test runs the programs on the host.
-ROOT = Path(__file__).resolve().parents[5]
-LIBRARY = Path(__file__).resolve().parents[1]
+# <root>/usr/local/lib/hermes-studio/hermes_studio/places.py, where root is / inside a sandbox and the
+# rootfs directory when a test runs the programs on the host.
+LIBRARY = Place(__file__).resolve().parent.parent
+ROOT = LIBRARY.parent.parent.parent.parent
 
 
 def say(text: str) -> None:
@@ -32,19 +37,19 @@ def switched_on(name: str) -> bool:
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
 
 
-def hermes_home() -> Path:
+def hermes_home() -> Place:
     """``HERMES_HOME``, else ``~/.hermes``."""
-    return Path(os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
+    return Place(os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes"))
 
 
-def web_home() -> Path:
+def web_home() -> Place:
     """``HERMES_WEB_UI_HOME``, else ``~/.hermes-web-ui``: outside the home, so lost with the sandbox."""
-    return Path(os.environ.get("HERMES_WEB_UI_HOME") or Path.home() / ".hermes-web-ui")
+    return Place(os.environ.get("HERMES_WEB_UI_HOME") or os.path.expanduser("~/.hermes-web-ui"))
 
 
 def generation() -> str:
     """``users`` (0.6 and later: accounts and JWT) or ``token`` (up to 0.5: the token is the key)."""
-    return (ROOT / "etc/hermes-studio/generation").read_text(encoding="utf-8").strip()
+    return (ROOT / "etc/hermes-studio/generation").read_text().strip()
 
 
 def studio_version() -> str:
@@ -57,7 +62,9 @@ def standin_options() -> dict[str, Any]:
     path = ROOT / "run/standin/faults.json"
     if not path.exists():
         return {}
-    options = json.loads(path.read_text(encoding="utf-8"))
+    import json  # noqa: PLC0415 - not for `hermes --version`, which every /health asks
+
+    options = json.loads(path.read_text())
     return options if isinstance(options, dict) else {}
 
 

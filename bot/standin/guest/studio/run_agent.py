@@ -1,11 +1,17 @@
 """The agent behind a chat: it answers predictably and keeps the conversation in ``state.db``."""
 
+from __future__ import annotations
+
 import re
-from pathlib import Path
-from typing import Any
 
 from .home import ensure_home, log_line
 from .state_db import StateDb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .place import Place
 
 _SESSION_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
 _TEXT_CHARS = 100_000
@@ -18,7 +24,7 @@ class BadRequestError(ValueError):
 class Agent:
     """One home's agent; it keeps ``state.db`` open for as long as it lives."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Place) -> None:
         ensure_home(home)
         self._home = home
         self._db = StateDb(home / "state.db")

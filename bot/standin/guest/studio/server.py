@@ -1,21 +1,27 @@
 """The process behind ``hermes-web-ui start``: serves one Studio until SIGTERM."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
+import socketserver
 import sqlite3
 import sys
 import threading
 from contextlib import suppress
-from http.server import ThreadingHTTPServer
-from pathlib import Path
 
 from .core import Studio
 from .places import complain, switched_on, web_home
 from .web import Handler
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .place import Place
 
-class _Server(ThreadingHTTPServer):
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
@@ -26,7 +32,7 @@ def serve(port: int) -> int:
     own = web_home()
     try:
         for directory in (own, own / "logs", own / "upload"):
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.make_dir()
         server = _Server((os.environ.get("BIND_HOST", "0.0.0.0"), port), Handler, bind_and_activate=False)
         server.server_bind()
         if not _listens_late():
@@ -37,8 +43,8 @@ def serve(port: int) -> int:
     pid_file = own / "server.pid"
     try:
         studio = Studio(port)
-        (own / "config.json").write_text(json.dumps({"port": port}) + "\n", encoding="utf-8")
-        pid_file.write_text(f"{os.getpid()}\n", encoding="utf-8")
+        (own / "config.json").write_text(json.dumps({"port": port}) + "\n")
+        pid_file.write_text(f"{os.getpid()}\n")
     except (OSError, sqlite3.Error) as error:
         complain(f"hermes-web-ui: cannot start: {error}")
         server.server_close()
@@ -66,12 +72,13 @@ def _listens_late() -> bool:
     return switched_on("HERMES_STANDIN_LISTEN_WHEN_READY")
 
 
-def _forget(pid_file: Path) -> None:
+def _forget(pid_file: Place) -> None:
     with suppress(OSError, ValueError):
-        if int(pid_file.read_text(encoding="utf-8")) == os.getpid():
-            pid_file.unlink()
+        if int(pid_file.read_text()) == os.getpid():
+            pid_file.remove()
 
 
 def main() -> int:
     """``server PORT``, as the launcher calls it."""
+    os.chdir("/")
     return serve(int(sys.argv[1]))

@@ -4,11 +4,16 @@ Schema (version 22): ``sessions(id, source, title, started_at, message_count)`` 
 ``messages(id, session_id, role, content, timestamp)``; times in seconds since the epoch.
 """
 
+from __future__ import annotations
+
 import sqlite3
 import threading
 import time
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import Any
 
 SCHEMA_VERSION = 22
 _TABLES = """
@@ -27,7 +32,7 @@ _TITLE_CHARS = 60
 class StateDb:
     """An open ``state.db``. Closing it folds the write-ahead log back into the file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self._lock = threading.Lock()
         self._db = sqlite3.connect(path, timeout=1.0, check_same_thread=False, isolation_level=None)
         self._db.row_factory = sqlite3.Row

@@ -1,13 +1,17 @@
 """``hermes-web-ui.db``: Studio's accounts, in SQLite with a write-ahead log."""
 
-import hashlib
-import hmac
-import secrets
+from __future__ import annotations
+
+import os
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass
-from pathlib import Path
+
+from .digests import password_hash, same
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .place import Place
 
 FIRST_NAME = "admin"
 FIRST_PASSWORD = "123456"  # noqa: S105 - the real first login, known to everybody; replacing it is the point
@@ -20,25 +24,25 @@ CREATE TABLE IF NOT EXISTS logins (
 """
 
 
-@dataclass(frozen=True)
 class User:
     """An account, without its password."""
 
-    id: int
-    username: str
-    role: str
-    must_change: bool
+    __slots__ = ("id", "must_change", "role", "username")
+
+    def __init__(self, row: tuple[int, str, str, int]) -> None:
+        self.id, self.username, self.role, must_change = row
+        self.must_change = bool(must_change)
 
 
 class UsersDb:
     """The open accounts database; thread-safe."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self._lock = threading.Lock()
         self._db = sqlite3.connect(path, timeout=5.0, check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.executescript(_TABLE)
-        path.chmod(0o600)
+        os.chmod(path, 0o600)
 
     def has_users(self) -> bool:
         """Whether the first login has happened."""
@@ -55,7 +59,7 @@ class UsersDb:
             row = self._db.execute(
                 "SELECT id, salt, password_hash FROM users WHERE username = ?", (name,)
             ).fetchone()
-            if row is None or not hmac.compare_digest(_hash(password, row[1]), row[2]):
+            if row is None or not same(password_hash(password, row[1]), row[2]):
                 return None
             self._db.execute("INSERT INTO logins (user_id, at) VALUES (?, ?)", (row[0], time.time()))
         return self.find(row[0])
@@ -66,7 +70,7 @@ class UsersDb:
             row = self._db.execute(
                 "SELECT id, username, role, must_change FROM users WHERE id = ?", (user_id,)
             ).fetchone()
-        return User(row[0], row[1], row[2], bool(row[3])) if row else None
+        return User(row) if row else None
 
     def change_password(self, user: User, current: str, new: str) -> bool:
         """Replace a password; False when the current one is wrong."""
@@ -74,12 +78,12 @@ class UsersDb:
             row = self._db.execute(
                 "SELECT salt, password_hash FROM users WHERE id = ?", (user.id,)
             ).fetchone()
-            if row is None or not hmac.compare_digest(_hash(current, row[0]), row[1]):
+            if row is None or not same(password_hash(current, row[0]), row[1]):
                 return False
-            salt = secrets.token_bytes(16)
+            salt = os.urandom(16)
             self._db.execute(
                 "UPDATE users SET salt = ?, password_hash = ?, must_change = 0 WHERE id = ?",
-                (salt, _hash(new, salt), user.id),
+                (salt, password_hash(new, salt), user.id),
             )
         return True
 
@@ -94,13 +98,9 @@ class UsersDb:
             self._db.close()
 
     def _insert_first(self) -> None:
-        salt = secrets.token_bytes(16)
+        salt = os.urandom(16)
         self._db.execute(
             "INSERT INTO users (username, role, salt, password_hash, must_change, created_at)"
             " VALUES (?, 'super_admin', ?, ?, 1, ?)",
-            (FIRST_NAME, salt, _hash(FIRST_PASSWORD, salt), time.time()),
+            (FIRST_NAME, salt, password_hash(FIRST_PASSWORD, salt), time.time()),
         )
-
-
-def _hash(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode(), salt=salt, n=2**12, r=8, p=1)

@@ -5,11 +5,16 @@ words (``off`` is false), block scalars, comments. Tags, anchors and multi-line 
 caller such a file looks corrupt.
 """
 
+from __future__ import annotations
+
 import json
 import re
-from typing import Any
 
-Value = Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Value = Any
 
 _KEY = re.compile(
     r"""^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#\[\]{},&*!|>'"%@`-][^#]*?|-[^\s#][^#]*?)\s*:(?:\s+|$)"""
