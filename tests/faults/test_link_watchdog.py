@@ -157,6 +157,17 @@ async def test_slack_that_ends_each_connection_at_once_meets_patience(alone: Alo
     assert 1 <= alone.calls("apps.connections.open") - opened <= 6
 
 
+async def test_bot_survives_a_socket_that_stays_open_and_says_nothing(alone: Alone) -> None:
+    opened = alone.calls("apps.connections.open")
+    fault(alone, "no-pong")
+    await alone.slack.apply_disconnects()
+
+    await alone.until(lambda: alone.calls("apps.connections.open") > opened)
+    await well(alone)
+
+    assert await alone.command() == "acked"
+
+
 async def test_nothing_of_all_this_wrote_a_traceback(alone: Alone) -> None:
     # Cube and the node are not there, which is told with one.
     told = [line for line in alone.log().splitlines() if "Traceback" in line]
@@ -221,17 +232,6 @@ async def test_socket_mode_that_is_switched_off_ends_the_bot_with_what_to_do(fre
 
     assert await asyncio.wait_for(fresh.bot.process.wait(), 30) == REFUSED
     assert "switch it on in the Slack app's settings, or serve --http" in fresh.log()
-
-
-async def test_bot_survives_a_socket_that_stays_open_and_says_nothing(alone: Alone) -> None:
-    opened = alone.calls("apps.connections.open")
-    fault(alone, "no-pong")
-    await alone.slack.apply_disconnects()
-
-    await alone.until(lambda: alone.calls("apps.connections.open") > opened)
-    await well(alone)
-
-    assert await alone.command() == "acked"
 
 
 async def test_ten_other_sockets_are_waited_for_not_fought_and_sigterm_ends_the_wait(fresh: Alone) -> None:
