@@ -96,6 +96,17 @@ async def test_connection_that_the_network_cuts_is_replaced_at_once(alone: Alone
     assert await alone.command() == "acked"
 
 
+async def test_bot_survives_a_socket_that_stays_open_and_says_nothing(alone: Alone) -> None:
+    opened = alone.calls("apps.connections.open")
+    fault(alone, "no-pong")
+    await alone.slack.apply_disconnects()
+
+    await alone.until(lambda: alone.calls("apps.connections.open") > opened)
+    await well(alone)
+
+    assert await alone.command() == "acked"
+
+
 async def test_silence_is_reported_on_both_pages_and_unreported_when_it_ends(alone: Alone) -> None:
     alone.relay.go_silent()
 
@@ -155,17 +166,6 @@ async def test_slack_that_ends_each_connection_at_once_meets_patience(alone: Alo
         await asyncio.sleep(0.01)
 
     assert 1 <= alone.calls("apps.connections.open") - opened <= 6
-
-
-async def test_bot_survives_a_socket_that_stays_open_and_says_nothing(alone: Alone) -> None:
-    opened = alone.calls("apps.connections.open")
-    fault(alone, "no-pong")
-    await alone.slack.apply_disconnects()
-
-    await alone.until(lambda: alone.calls("apps.connections.open") > opened)
-    await well(alone)
-
-    assert await alone.command() == "acked"
 
 
 async def test_nothing_of_all_this_wrote_a_traceback(alone: Alone) -> None:
