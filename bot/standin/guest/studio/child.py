@@ -69,9 +69,16 @@ class Child:
     def stop(self, patience: float) -> None:
         """End it, by force after so many seconds."""
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if self.poll() is None:
+            self.send(number)
+            if self.wait(patience) is not None:
+                return
+
+    def send(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        with self._lock:
+            # Until it is collected, and here only is it, its number cannot be another's.
+            if self._code is None:
                 os.kill(self.pid, number)
-                self.wait(patience)
 
 
 def output_of(argv: list[str], seconds: float) -> str | None:

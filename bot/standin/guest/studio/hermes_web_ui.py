@@ -92,8 +92,7 @@ def _start(port: int) -> int:
     if not _becomes_healthy(server, port):
         complain("hermes-web-ui failed to start")
         complain(_tail(web_home() / "server.log"))
-        if server.poll() is None:
-            os.kill(server.pid, signal.SIGTERM)
+        server.send(signal.SIGTERM)
         return 1
     say(f"hermes-web-ui v{studio_version()} is running (PID {server.pid})")
     say(f"  {_link(port)}")
