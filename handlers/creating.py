@@ -125,10 +125,12 @@ async def _begin(request: CreateRequest, thread: Conversation, services: Service
 
     job = Job(name=f"create {request.request_id}", run=run, tell=tell, leave=leave)
     services.jobs.start(job, Lane.LONG)
-    waiting = Progress(request_id=request.request_id, home=request.home, waiting=True)
+    begin = Progress(
+        request_id=request.request_id, home=request.home, waiting=services.jobs.waiting(Lane.LONG) > 0
+    )
     posted = None
     try:
-        posted = await thread.say(progress_message(waiting), essential=False)
+        posted = await thread.say(progress_message(begin), essential=False)
     finally:
         if not progress_ts.done():
             progress_ts.set_result(posted.ts if posted else "")

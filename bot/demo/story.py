@@ -112,7 +112,9 @@ async def _create(stage: Stage, text: str) -> dict[str, Any]:
     final: dict[str, Any] = await stage.control.until(
         "the end of the create", lambda: _new_final(stage, before), seconds=90
     )
-    thread = await _whole_thread(stage, final)
+    thread: list[Message] = await stage.control.until(
+        "the last edits of its thread", lambda: _settled(stage, final), seconds=30
+    )
     _say(thread_text(thread))
     _check("Studio is offered", "hermes.open" in buttons(final))
     return final
@@ -187,8 +189,11 @@ async def _replied(stage: Stage, ts: str) -> bool:
     return any(message["ts"] != ts for message in await stage.control.messages(CHANNEL, ts))
 
 
-async def _whole_thread(stage: Stage, message: dict[str, Any]) -> list[dict[str, Any]]:
-    return await stage.control.messages(CHANNEL, message.get("thread_ts") or message["ts"])
+async def _settled(stage: Stage, final: Message) -> list[Message] | None:
+    """The whole thread, once nothing in it says any more that something runs."""
+    thread = await stage.control.messages(CHANNEL, final.get("thread_ts") or final["ts"])
+    runs = any("hermes.create.cancel" in buttons(message) for message in thread)
+    return None if runs or "is ready" not in thread[0]["text"] else thread
 
 
 def _sandbox(result: dict[str, Any]) -> str:
