@@ -266,3 +266,13 @@ async def _code(work: Awaitable[object]) -> str:
     except ChatError as error:
         return error.code
     return ""
+
+
+async def test_every_page_of_a_usergroup_is_read(on_standin: OnStandIn) -> None:
+    everybody = [f"U_{number:04}" for number in range(450)]
+    on_standin.standin.world.cast.usergroups["S_CROWD"] = everybody
+
+    members = await on_standin.chat.group_members("S_CROWD")
+
+    assert members == frozenset(everybody)
+    assert len(on_standin.calls("usergroups.users.list")) == 3
