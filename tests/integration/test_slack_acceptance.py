@@ -1,7 +1,7 @@
 """What a user of Slack may count on, whatever goes wrong: the bot over a real socket, Cube in memory."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from integration.slack_office import Office, open_office
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.actors import Role
+from bot.domain.sandbox import NODE_KEY, OWNER_KEY, REQUEST_KEY, WORKSPACE_KEY
 from bot.usecases.roster import CONFIRMED_FOR, Roster
 from handlers import commands
 
@@ -65,6 +66,15 @@ async def test_a_button_that_nobody_knows_is_acked_and_answered(office: Office) 
 
     assert answer["outcome"] == "acked"
     assert "I do not know this button any more" in office.whispers("U_OPERATOR")
+
+
+def markup_in(value: Any) -> Iterator[str]:
+    """Every text in which Slack looks for markup."""
+    if isinstance(value, dict) and value.get("type") == "mrkdwn":
+        yield value["text"]
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from markup_in(item)
 
 
 def with_approvers_by_group(world: Installation, office: list[Office]) -> None:
@@ -147,3 +157,24 @@ async def test_foreign_words_call_nobody_and_lead_nowhere(office: Office) -> Non
     said = json.dumps([[m["text"], m["blocks"]] for m in office.slack.messages("C_OPS")], ensure_ascii=False)
     assert "&lt;!channel&gt;" in said
     assert [live for live in ("<!channel", "<http://evil", "<@U_ADMIN>") if live in said] == []
+
+
+@pytest.mark.parametrize("label", [WORKSPACE_KEY, OWNER_KEY, NODE_KEY, REQUEST_KEY])
+async def test_hostile_labels_of_a_sandbox_call_nobody(office: Office, label: str) -> None:
+    cube = office.world.cube
+    await office.types("U_OPERATOR", "create home=alpha")
+    [view] = cube.sandboxes.values()
+    cube.sandboxes[view.sandbox_id] = replace(view, metadata={**view.metadata, label: f"U1> {HOSTILE}"})
+    result = office.latest()
+
+    for user in ("U_OPERATOR2", "U_ADMIN"):
+        for text in ("stop alpha", f"stop {view.sandbox_id}", "create home=alpha"):
+            await office.types(user, text)
+        await office.clicks(user, result, "hermes.open")
+        await office.clicks(user, result, "hermes.stop.ask")
+
+    views = [view["blocks"] for user in ("U_ADMIN", "U_OPERATOR2") for view in office.slack.views(user)]
+    said = [*markup_in([m["blocks"] for m in office.slack.messages("C_OPS")] + views)]
+    said += [m["text"] for m in office.slack.messages("C_OPS")]
+    assert [words for words in said if "<!channel" in words or "<http://evil" in words] == []
+    assert len(views) == 2
