@@ -410,11 +410,13 @@ async def test_the_control_api_refuses_in_one_sentence(workspace: Workspace) -> 
         await workspace.try_post("/clock", advance_s=float("nan")),
         await workspace.try_post("/clock", advance_s=1e15),
         await workspace.try_post("/faults", target="cube", kind="slow-api", delay_s="long"),
+        await workspace.try_post("/faults", target="slack", kind="rate-limited", retry_after=float("nan")),
+        await workspace.try_post("/faults", target="slack", kind="disconnect", reason=["warning"]),
         await workspace.try_post("/paper", count=3),
         await workspace.try_post("/nothing"),
     ]
 
-    assert [status for status, _ in answers] == [*[400] * 7, 409, 404]
+    assert [status for status, _ in answers] == [*[400] * 9, 409, 404]
     assert all(list(body) == ["error"] for _, body in answers)
     assert "rate-limited" in answers[0][1]["error"]
     assert "cube, node, slack" in answers[1][1]["error"]
