@@ -24,6 +24,9 @@ ACTS: Mapping[Press, Act] = {
 }
 """All buttons but the link, which needs no more than the ack."""
 
+OPENS_FIRST = (form_open.open_form_by_press, opening.open_studio)
+"""These open their window before anything is waited for, and ask for the role themselves."""
+
 
 def take_press(body: Body, services: Services) -> None:
     """After the ack: hand the press over."""
@@ -49,6 +52,6 @@ async def answer_to(press: ButtonPress, services: Services) -> None:
     if act is None or identifier is None:
         await answer_press(press, notices.UNKNOWN_BUTTON, services)
         return
-    if act is not form_open.open_form_by_press:  # it opens its window before anything is waited for
-        await services.deps.roster.ensure_fresh()
+    if act not in OPENS_FIRST:
+        await services.deps.roster.confirm(press.actor)
     await act(identifier, press, services)

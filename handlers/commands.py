@@ -85,5 +85,5 @@ async def answer_command(call: SlashCall, services: Services) -> None:
     if verb is None:
         await answer(call, not_available(command.name, AVAILABLE), services)
         return
-    await services.deps.roster.ensure_fresh()
+    await services.deps.roster.confirm(call.actor)
     await verb(call, command, services)

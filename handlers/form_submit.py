@@ -83,7 +83,7 @@ async def _create(call: SlashCall, request: CreateRequest | None, services: Serv
     elif services.allowed_channels and call.channel not in services.allowed_channels:
         await answer(call, notices.wrong_channel(services.allowed_channels), services)
     else:
-        await services.deps.roster.ensure_fresh()
+        await services.deps.roster.confirm(call.actor)
         asked = await ask_once(request, call.trigger_id, services.deps)
         if asked is not None:
             await take_on(call, asked, services)

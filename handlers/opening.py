@@ -1,8 +1,8 @@
 """The Open Studio button: the only way a link and a sign-in ever leave the bot."""
 
 from bot.domain.errors import ChatError
-from bot.domain.outcome import Done
-from bot.usecases.access import reveal
+from bot.domain.outcome import Done, Outcome
+from bot.usecases.access import Access, reveal
 from handlers.conversation import answer_press
 from handlers.payloads import ButtonPress
 from handlers.render import notices
@@ -27,7 +27,7 @@ async def open_studio(sandbox_id: str, press: ButtonPress, services: Services) -
         else:
             await answer_press(press, notices.window_failed(error.code), services)
         return
-    outcome = await reveal(sandbox_id, press.actor, press.channel, services.deps)
+    outcome = await _reveal(sandbox_id, press, services)
     try:
         if isinstance(outcome, Done):
             access = outcome.value
@@ -39,9 +39,14 @@ async def open_studio(sandbox_id: str, press: ButtonPress, services: Services) -
             await answer_press(press, notices.link_not_shown(error.code), services)
 
 
+async def _reveal(sandbox_id: str, press: ButtonPress, services: Services) -> Outcome[Access]:
+    await services.deps.roster.confirm(press.actor)
+    return await reveal(sandbox_id, press.actor, press.channel, services.deps)
+
+
 async def _reveal_directly(sandbox_id: str, press: ButtonPress, services: Services) -> None:
     """A direct message instead of the modal; links in it never unfurl."""
-    outcome = await reveal(sandbox_id, press.actor, press.channel, services.deps)
+    outcome = await _reveal(sandbox_id, press, services)
     if not isinstance(outcome, Done):
         await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
         return

@@ -23,6 +23,8 @@ def _lines(block: Mapping[str, Any]) -> Iterator[str]:
             yield " · ".join(_text(element) for element in block.get("elements", ()))
         case "rich_text":
             yield _rich(block)
+        case "table":
+            yield from (" | ".join(_cell(cell) for cell in row) for row in block.get("rows", ()))
         case "plan":
             yield _escaped(str(block.get("title", "")))
             for task in block.get("tasks", ()):
@@ -36,6 +38,13 @@ def _lines(block: Mapping[str, Any]) -> Iterator[str]:
 
 def _button(element: Mapping[str, Any]) -> str:
     return f"[{_text(element.get('text'))}]"
+
+
+def _cell(cell: Any) -> str:
+    """A cell of any kind; a column that Slack is told nothing of is empty."""
+    if not isinstance(cell, Mapping):
+        return ""
+    return _rich(cell) if cell.get("type") == "rich_text" else _escaped(str(cell.get("text", "")))
 
 
 def _rich(block: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ SECTION: Final = 3_000
 FIELD: Final = 2_000
 FIELDS: Final = 10
 MESSAGE_BLOCKS: Final = 50
+TABLE_ROWS: Final = 100
 
 MARKER: Final = "… (cut)"
 FENCE: Final = "```"
@@ -75,7 +76,10 @@ def small_print(text: str) -> dict[str, Any]:
 
 
 def _within(block: Block) -> Block:
-    """A section within its limits. Other kinds are short by the way they are made."""
+    """A section or table within its limits. Other kinds are short by the way they are made."""
+    rows = block.get("rows", ())
+    if block.get("type") == "table" and len(rows) > TABLE_ROWS:
+        return {**block, "rows": rows[:TABLE_ROWS]}
     if block.get("type") != "section":
         return block
     changed: dict[str, Any] = {}

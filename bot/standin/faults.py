@@ -6,6 +6,7 @@ sandbox that met them, as a held TAP device does; disarming is the repair. Kinds
 misspelt fault is refused, not ignored.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -192,10 +193,11 @@ class Faults:
         times, held = int(body.get("times", 1)), kind in HELD and "times" not in body
         options = {k: v for k, v in body.items() if k not in {"target", "kind", "times"}}
         for name in _NUMBERS & options.keys():
-            if isinstance(options[name], bool) or not isinstance(options[name], int | float):
+            number = options[name]
+            if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
                 raise UnknownFaultError(f'{name} must be a number, for example {{"{name}": 2}}')
         for name in _CHOICES.keys() & options.keys() if target == "slack" else ():
-            if options[name] not in _CHOICES[name]:
+            if not isinstance(options[name], str) or options[name] not in _CHOICES[name]:
                 raise UnknownFaultError(f"{name} must be one of {', '.join(sorted(_CHOICES[name]))}")
         for name in _FLAGS & options.keys():
             if not isinstance(options[name], bool):

@@ -203,6 +203,44 @@ async def test_item_03_an_answer_reaches_a_thread_in_channel_and_as_a_new_messag
     assert [(m["text"], m["thread_ts"]) for m in messages] == [("parent", None), ("reply", parent["ts"])]
 
 
+@pytest.mark.parametrize(
+    "said", [{"replace_original": False}, {"response_type": "in_channel"}], ids=["to one", "not as new"]
+)
+async def test_item_03_any_other_answer_stays_out_of_the_thread(
+    workspace: Workspace, said: dict[str, Any]
+) -> None:
+    parent = await workspace.client().chat_postMessage(channel="C_OPS", text="parent", blocks=CARD)
+
+    await workspace.respond(
+        response_url(workspace, message_ts=parent["ts"]), text="reply", thread_ts=parent["ts"], **said
+    )
+
+    assert [m["text"] for m in await workspace.messages(thread=parent["ts"])] == ["parent"]
+    assert (await workspace.messages())[-1]["text"] == "reply"
+
+
+async def test_item_03_a_reply_is_no_thread_for_an_answer(workspace: Workspace) -> None:
+    client = workspace.client()
+    parent = await client.chat_postMessage(channel="C_OPS", text="parent", blocks=CARD)
+    reply = await client.chat_postMessage(channel="C_OPS", text="reply", thread_ts=parent["ts"])
+    url = response_url(workspace, message_ts=parent["ts"])
+    new = {"response_type": "in_channel", "replace_original": False, "text": "x"}
+
+    answers = [await workspace.respond(url, **new, thread_ts=ts) for ts in (reply["ts"], "1.000001")]
+
+    assert answers == [(400, "cannot_reply_to_message"), (400, "thread_not_found")]
+
+
+async def test_item_03_a_deletion_stands_alone(workspace: Workspace) -> None:
+    card = await workspace.client().chat_postMessage(channel="C_OPS", text="card", blocks=CARD)
+    url = response_url(workspace, message_ts=card["ts"])
+
+    answer = await workspace.respond(url, delete_original=True, text="gone")
+
+    assert answer == (400, "invalid_payload")
+    assert [m["text"] for m in await workspace.messages()] == ["card"]
+
+
 @pytest.mark.parametrize("channel", ["G_PRIVATE", "D_PAIR", "C_PUBLIC"])
 async def test_item_03_an_answer_needs_no_membership(workspace: Workspace, channel: str) -> None:
     heard: list[dict[str, Any]] = []

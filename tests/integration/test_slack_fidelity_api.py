@@ -187,6 +187,29 @@ async def test_item_08_an_update_refuses_what_slack_refuses(
     assert (await client.chat_update(channel=dm["channel"], ts=dm["ts"], text="two"))["ok"]
 
 
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"metadata": {"event_type": "job"}}, "invalid_metadata_schema"),
+        ({"metadata": {"event_type": 1, "event_payload": {}}}, "invalid_metadata_schema"),
+        ({"attachments": [{"text": "x"}] * 101}, "too_many_attachments"),
+        ({"attachments": [{"blocks": [{"type": "gremlin"}]}]}, "invalid_blocks"),
+    ],
+)
+async def test_item_08_an_update_of_the_rest_alone_is_judged_like_a_post(
+    workspace: Workspace, client: AsyncWebClient, change: dict[str, Any], error: str
+) -> None:
+    posted = await client.chat_postMessage(channel="C_OPS", text="one")
+
+    words = [
+        await word(client.api_call("chat.update", json={"channel": "C_OPS", "ts": posted["ts"], **change})),
+        await word(client.api_call("chat.postMessage", json={"channel": "C_OPS", "text": "x", **change})),
+    ]
+
+    assert words == [error] * 2
+    assert [m.keys() & {"metadata", "attachments"} for m in await workspace.messages()] == [set()]
+
+
 async def test_item_14_people_differ_in_zone_standing_and_team(client: AsyncWebClient) -> None:
     users = {}
     async for page in await client.users_list(limit=3):
@@ -214,6 +237,21 @@ async def test_item_14_a_usergroup_and_a_channel_are_read_as_they_are_now(
     assert users["users"] == ["U_ADMIN"]
     assert len(members) == len(set(members)) == 7
     assert await word(client.usergroups_users_list(usergroup="S_NONE")) == "no_such_subteam"
+
+
+async def test_item_14_a_large_usergroup_comes_in_pages(workspace: Workspace, client: AsyncWebClient) -> None:
+    everybody = [f"U_{number:04}" for number in range(450)]
+    workspace.slack.world.cast.usergroups["S_CROWD"] = everybody
+
+    first = await client.usergroups_users_list(usergroup="S_CROWD", limit=1000)
+    pages = [first["users"]]
+    while cursor := (first["response_metadata"] or {})["next_cursor"]:
+        first = await client.usergroups_users_list(usergroup="S_CROWD", cursor=cursor)
+        pages.append(first["users"])
+
+    assert [len(page) for page in pages] == [200, 200, 50]
+    assert [user for page in pages for user in page] == everybody
+    assert await word(client.usergroups_users_list(usergroup="S_CROWD", cursor="x")) == "invalid_cursor"
 
 
 async def test_item_14_a_person_of_another_team_comes_with_that_team(workspace: Workspace) -> None:

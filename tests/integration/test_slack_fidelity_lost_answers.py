@@ -20,7 +20,8 @@ async def workspace(tmp_path: Path) -> AsyncIterator[Workspace]:
 
 
 def trigger(workspace: Workspace) -> str:
-    return workspace.slack.world.tickets.new_trigger("U_OPERATOR")
+    opened = workspace.slack.views("U_OPERATOR")
+    return workspace.slack.world.tickets.new_trigger("U_OPERATOR", opened[-1]["id"] if opened else None)
 
 
 async def update(workspace: Workspace) -> Callable[[], Awaitable[Any]]:

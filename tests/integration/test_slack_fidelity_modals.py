@@ -46,7 +46,9 @@ def home(words: str) -> dict[str, Any]:
 
 
 def trigger(workspace: Workspace, user: str = OPERATOR) -> str:
-    return workspace.slack.world.tickets.new_trigger(user)
+    """What an interaction gives out: in the top modal, or where none is open elsewhere."""
+    opened = workspace.slack.views(user)
+    return workspace.slack.world.tickets.new_trigger(user, opened[-1]["id"] if opened else None)
 
 
 async def open_form(workspace: Workspace, **more: Any) -> dict[str, Any]:
@@ -98,6 +100,21 @@ async def test_item_13_a_stack_holds_three_and_each_view_knows_its_place(workspa
     assert [v["root_view_id"] for v in (first, second, third)] == [first["id"]] * 3
     assert [v["previous_view_id"] for v in (first, second, third)] == [None, first["id"], second["id"]]
     assert await titles(workspace) == ["One", "Two", "Three"]
+
+
+async def test_item_13_a_view_is_pushed_from_inside_a_modal_only(workspace: Workspace) -> None:
+    tickets, client = workspace.slack.world.tickets, workspace.client()
+    await open_form(workspace)
+
+    words = [
+        await refused(client.views_push(trigger_id=tickets.new_trigger(OPERATOR), view=form("Two"))),
+        await refused(
+            client.views_push(trigger_id=tickets.new_trigger(OPERATOR, "V_GONE"), view=form("Two"))
+        ),
+    ]
+
+    assert words == ["invalid_trigger_id"] * 2
+    assert await titles(workspace) == ["One"]
 
 
 async def test_item_13_a_fourth_view_cannot_be_pushed_by_an_ack_either(workspace: Workspace) -> None:

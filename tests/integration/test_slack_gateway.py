@@ -266,3 +266,31 @@ async def _code(work: Awaitable[object]) -> str:
     except ChatError as error:
         return error.code
     return ""
+
+
+async def test_every_page_of_a_usergroup_is_read(on_standin: OnStandIn) -> None:
+    everybody = [f"U_{number:04}" for number in range(450)]
+    on_standin.standin.world.cast.usergroups["S_CROWD"] = everybody
+
+    members = await on_standin.chat.group_members("S_CROWD")
+
+    assert members == frozenset(everybody)
+    assert len(on_standin.calls("usergroups.users.list")) == 3
+
+
+def table(rows: int, width: int = 0) -> dict[str, object]:
+    cells = [[{"type": "raw_text", "text": f"row {number} ".ljust(width, ".")}] for number in range(rows)]
+    return {"type": "table", "rows": cells}
+
+
+@pytest.mark.parametrize(("rows", "width"), [(101, 0), (60, 300)], ids=["rows", "characters"])
+async def test_a_table_that_slack_does_not_take_is_cut_and_stands_whole_in_a_file(
+    on_standin: OnStandIn, rows: int, width: int
+) -> None:
+    posted = await on_standin.chat.post("C_OPS", Message("headline", (table(rows, width),)))
+
+    message = on_standin.messages("C_OPS")[0]
+    [whole] = on_standin.files("C_OPS", posted.ts)
+    assert message["text"].startswith("headline")
+    assert "a file in this thread" in str([message["text"], message["blocks"]])
+    assert [number for number in range(rows) if f"row {number} " not in f"{whole} "] == []

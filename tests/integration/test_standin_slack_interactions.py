@@ -331,12 +331,17 @@ async def test_the_ack_of_a_submission_decides_what_happens_to_the_modal(
 
 
 async def test_a_stack_holds_three_modals(workspace: Workspace, app: AsyncApp, heard: Heard) -> None:
+    def trigger_in_top() -> str:
+        return workspace.slack.world.tickets.new_trigger(
+            "U_OPERATOR", workspace.slack.views("U_OPERATOR")[-1]["id"]
+        )
+
     await app.client.views_open(trigger_id=await trigger(workspace, heard), view=form())
     for _ in range(2):
-        await app.client.views_push(trigger_id=await trigger(workspace, heard), view=form())
+        await app.client.views_push(trigger_id=trigger_in_top(), view=form())
 
     with pytest.raises(SlackApiError, match="push_limit_reached"):
-        await app.client.views_push(trigger_id=await trigger(workspace, heard), view=form())
+        await app.client.views_push(trigger_id=trigger_in_top(), view=form())
 
     views = await workspace.get("/views", user="U_OPERATOR")
     assert [view["previous_view_id"] for view in views] == [None, views[0]["id"], views[1]["id"]]

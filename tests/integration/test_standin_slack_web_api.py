@@ -277,6 +277,23 @@ async def test_an_upload_lands_in_the_thread_and_can_be_read_back(
     assert reply["files"][0]["title"] == "Report"
 
 
+async def test_an_upload_takes_the_bytes_that_were_announced_and_only_before_it_is_completed(
+    workspace: Workspace, client: AsyncWebClient
+) -> None:
+    place = await client.files_getUploadURLExternal(filename="report.csv", length=3)
+
+    async def upload(content: bytes) -> tuple[int, str]:
+        async with workspace.http.post(place["upload_url"], data=content) as answer:
+            return answer.status, await answer.text()
+
+    first = [await upload(b"four"), await upload(b"abc"), await upload(b"abc")]
+    await client.files_completeUploadExternal(files=[{"id": place["file_id"]}], channel_id="C_OPS")
+
+    assert first == [(400, "invalid_length"), (200, "OK - 3"), (200, "OK - 3")]
+    assert await upload(b"xyz") == (404, "file_not_found")
+    assert workspace.slack.file(place["file_id"]).content == b"abc"
+
+
 async def test_a_file_that_never_arrived_cannot_be_completed(client: AsyncWebClient) -> None:
     asked = await client.files_getUploadURLExternal(filename="a.txt", length=3)
 
@@ -393,11 +410,13 @@ async def test_the_control_api_refuses_in_one_sentence(workspace: Workspace) -> 
         await workspace.try_post("/clock", advance_s=float("nan")),
         await workspace.try_post("/clock", advance_s=1e15),
         await workspace.try_post("/faults", target="cube", kind="slow-api", delay_s="long"),
+        await workspace.try_post("/faults", target="slack", kind="rate-limited", retry_after=float("nan")),
+        await workspace.try_post("/faults", target="slack", kind="disconnect", reason=["warning"]),
         await workspace.try_post("/paper", count=3),
         await workspace.try_post("/nothing"),
     ]
 
-    assert [status for status, _ in answers] == [*[400] * 7, 409, 404]
+    assert [status for status, _ in answers] == [*[400] * 9, 409, 404]
     assert all(list(body) == ["error"] for _, body in answers)
     assert "rate-limited" in answers[0][1]["error"]
     assert "cube, node, slack" in answers[1][1]["error"]

@@ -490,6 +490,30 @@ def test_every_test_that_confirms_a_document_exists() -> None:
     assert sorted((where, name) for where, name in named if name not in tests) == []
 
 
+def acceptance_rows() -> list[list[str]]:
+    """The cells of every row of docs/acceptance.md, without the heads of its tables."""
+    lines = (ROOT / "docs/acceptance.md").read_text(encoding="utf-8").splitlines()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")
+    ]
+    return [row for row in rows if not row[-1].startswith("proved by")]
+
+
+def test_every_row_of_the_acceptance_page_is_proved_or_comes_with_a_part_that_is_not_there_yet() -> None:
+    rows = acceptance_rows()
+    unproved = [row for row in rows if not re.search(r"`test_\w+`", row[-1])]
+
+    assert len(rows) > len(unproved) > 0
+    assert [row for row in unproved if not re.fullmatch(r"comes with (approvals|alerts)", row[-1])] == []
+
+
+def test_every_item_of_the_fidelity_list_has_its_row_and_its_own_tests() -> None:
+    rows = {int(row[0]): row[-1] for row in acceptance_rows() if row[0].isdigit()}
+
+    assert list(rows) == list(range(1, 17))
+    assert [item for item, tests in rows.items() if f"`test_item_{item:02}_" not in tests] == []
+
+
 @pytest.mark.parametrize("record", sorted((ROOT / "docs/adr").glob("*.md")), ids=lambda path: path.stem)
 def test_a_decision_record_has_its_four_parts_and_stays_short(record: Path) -> None:
     text = record.read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ class Args:
         except ValueError:
             raise SlackError(error) from None
 
-    def page(self, items: list[Any], *, default: int) -> tuple[list[Any], dict[str, Any]]:
+    def page(self, items: list[Any], *, default: int, most: int = 1000) -> tuple[list[Any], dict[str, Any]]:
         """One page of a list and its ``response_metadata``, from ``limit`` and ``cursor``.
 
         Raises:
@@ -68,7 +68,7 @@ class Args:
             raise SlackError("invalid_limit") from None
         if limit < 0:
             raise SlackError("invalid_limit")
-        limit = min(limit or default, 1000)
+        limit = min(limit or default, most)
         cursor = self.text("cursor")
         digits = cursor.removeprefix("page:")
         if cursor and (digits == cursor or not digits.isdigit()):

@@ -41,26 +41,37 @@ def read_content(world: World, args: Args) -> Content:
         problem = f"unsupported type: plan [json-pointer:/blocks/{number}/type]"
         explained = {"errors": [problem], "response_metadata": {"messages": [f"[ERROR] {problem}"]}}
         raise SlackError("invalid_blocks", extra=explained)
-    content.attachments = _objects(args, "attachments", "invalid_attachments")
-    if len(content.attachments) > MOST_ATTACHMENTS:
-        raise SlackError("too_many_attachments")
-    metadata = args.data("metadata", "invalid_metadata_format")
-    if metadata:
-        if not isinstance(metadata, dict) or not {"event_type", "event_payload"} <= metadata.keys():
-            raise SlackError("invalid_metadata_schema")
-        content.metadata = metadata
+    content.attachments = _attachments(args)
+    content.metadata = _metadata(args)
     if not (content.text or content.blocks or content.attachments):
         raise SlackError("no_text")
     return content
 
 
-def _objects(args: Args, name: str, error: str) -> list[dict[str, Any]]:
-    items = args.data(name, error)
+def _attachments(args: Args) -> list[dict[str, Any]]:
+    """Attachments; the blocks in them are held to the rules of a message's."""
+    items = args.data("attachments", "invalid_attachments")
     if items is None or items == "":
         return []
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise SlackError(error)
+        raise SlackError("invalid_attachments")
+    if len(items) > MOST_ATTACHMENTS:
+        raise SlackError("too_many_attachments")
+    for item in items:
+        if item.get("blocks"):
+            check_message_blocks(item["blocks"])
     return items
+
+
+def _metadata(args: Args) -> dict[str, Any] | None:
+    metadata = args.data("metadata", "invalid_metadata_format")
+    if not metadata:
+        return None
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("event_payload"), dict):
+        raise SlackError("invalid_metadata_schema")
+    if not isinstance(metadata.get("event_type"), str):
+        raise SlackError("invalid_metadata_schema")
+    return metadata
 
 
 def thread_parent(world: World, channel: Channel, thread_ts: str) -> str | None:
@@ -159,12 +170,13 @@ def update(world: World, args: Args) -> dict[str, Any]:
     if args.flag("reply_broadcast"):
         raise SlackError("no_dual_broadcast_content_update")
     content = read_content(world, args) if changes & {"text", "blocks"} else None
+    attachments, metadata = _attachments(args), _metadata(args)
     if content is not None:
         _replace_content(world, message, content, changes)
     if "attachments" in changes:
-        message.attachments = _objects(args, "attachments", "invalid_attachments")
+        message.attachments = attachments
     if "metadata" in changes:
-        message.metadata = args.data("metadata", "invalid_metadata_format") or None
+        message.metadata = metadata
     world.messages.save(message)
     body = payload_of(world, message)
     return {"ok": True, "channel": channel.id, "ts": message.ts, "text": message.text, "message": body}

@@ -24,7 +24,8 @@ def get_upload_url(world: World, args: Args) -> dict[str, Any]:
     if length <= 0:
         raise invalid_arguments("length must be more than 0")
     mimetype = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    file = File(f"F{secrets.token_hex(5).upper()}", name, secrets.token_hex(16), mimetype=mimetype)
+    file_id, key = f"F{secrets.token_hex(5).upper()}", secrets.token_hex(16)
+    file = File(file_id, name, key, length, mimetype=mimetype)
     file.alt = args.text("alt_txt")
     world.files[file.id] = file
     return {"ok": True, "upload_url": f"{world.base_url}/upload/v1/{file.upload_key}", "file_id": file.id}

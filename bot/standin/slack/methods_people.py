@@ -9,6 +9,8 @@ from bot.standin.slack.errors import SlackError
 from bot.standin.slack.world import World
 
 EVERYTHING = 1000
+USERGROUP_PAGE = 200
+"""Members of a usergroup in one answer, asked for more or not."""
 
 
 def user_info(world: World, args: Args) -> dict[str, Any]:
@@ -39,11 +41,12 @@ def usergroup_list(world: World, args: Args) -> dict[str, Any]:
 
 
 def usergroup_users(world: World, args: Args) -> dict[str, Any]:
-    """usergroups.users.list. Deactivated members stay in the list, as in Slack, until removed."""
+    """usergroups.users.list, page by page. Deactivated members stay in it, as in Slack, until removed."""
     users = world.cast.usergroups.get(args.needed("usergroup"))
     if users is None:
         raise SlackError("no_such_subteam")
-    return {"ok": True, "users": list(users)}
+    page, metadata = args.page(users, default=USERGROUP_PAGE, most=USERGROUP_PAGE)
+    return {"ok": True, "users": page, "response_metadata": metadata}
 
 
 def conversation_open(world: World, args: Args) -> dict[str, Any]:

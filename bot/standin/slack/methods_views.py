@@ -33,9 +33,12 @@ def open_view(world: World, args: Args) -> dict[str, Any]:
 
 
 def push_view(world: World, args: Args) -> dict[str, Any]:
-    """views.push: one more modal on top, three at most."""
+    """views.push: one more modal on top, three at most, for an interaction inside a modal."""
     source = _view_of(args, "modal")
-    return _answer(world.views.push(_trigger(world, args).user, source))
+    trigger = _trigger(world, args)
+    if trigger.view_id not in {view.id for view in world.views.stack(trigger.user)}:
+        raise SlackError("invalid_trigger_id")
+    return _answer(world.views.push(trigger.user, source))
 
 
 def update_view(world: World, args: Args) -> dict[str, Any]:

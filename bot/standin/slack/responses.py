@@ -7,7 +7,7 @@ from bot.standin.slack.blocks import check_message_blocks
 from bot.standin.slack.cast import BOT_USER, SLACKBOT, Channel
 from bot.standin.slack.errors import SlackError
 from bot.standin.slack.messages import Message
-from bot.standin.slack.methods_chat import read_content
+from bot.standin.slack.methods_chat import read_content, thread_parent
 from bot.standin.slack.tickets import ResponseUrl
 from bot.standin.slack.world import World
 
@@ -26,7 +26,7 @@ def use_response_url(world: World, path: str, body: dict[str, Any]) -> None:
     args = Args(body)
     try:
         if args.flag("delete_original"):
-            _delete_original(world, url)
+            _delete_original(world, url, body)
         elif _replaces(url, args):
             _replace_original(world, url, args)
         else:
@@ -43,8 +43,15 @@ def _replaces(url: ResponseUrl, args: Args) -> bool:
     message for all by a new ephemeral one.
     """
     kind = args.text("response_type", _EPHEMERAL)
-    asked = args.flag("replace_original", default=url.ephemeral and kind == _EPHEMERAL)
-    return asked and not args.text("thread_ts")
+    return args.flag("replace_original", default=url.ephemeral and kind == _EPHEMERAL)
+
+
+def _thread(world: World, url: ResponseUrl, args: Args) -> str | None:
+    """The thread of an answer: only one for all, and only as a message that is said to be new."""
+    new = "replace_original" in args and not args.flag("replace_original")
+    if args.text("response_type") != _IN_CHANNEL or not new:
+        return None
+    return thread_parent(world, world.cast.channels[url.channel], args.text("thread_ts"))
 
 
 def _original(world: World, url: ResponseUrl) -> Message:
@@ -55,7 +62,9 @@ def _original(world: World, url: ResponseUrl) -> Message:
     return message
 
 
-def _delete_original(world: World, url: ResponseUrl) -> None:
+def _delete_original(world: World, url: ResponseUrl, body: dict[str, Any]) -> None:
+    if any(value for name, value in body.items() if name != "delete_original"):
+        raise SlackError("invalid_payload")  # a deletion stands alone
     world.messages.delete(_original(world, url))
 
 
@@ -72,9 +81,6 @@ def _answer(world: World, url: ResponseUrl, args: Args) -> None:
     if kind not in (_EPHEMERAL, _IN_CHANNEL):
         raise SlackError("invalid_response_type")
     content = read_content(world, args)
-    thread_ts = args.text("thread_ts") or None
-    if thread_ts and world.messages.find_posted(url.channel, thread_ts) is None:
-        raise SlackError("thread_not_found")
     world.messages.add(
         Message(
             ts=world.messages.new_ts(),
@@ -82,7 +88,7 @@ def _answer(world: World, url: ResponseUrl, args: Args) -> None:
             user=BOT_USER,
             text=content.text,
             blocks=content.blocks,
-            thread_ts=thread_ts,
+            thread_ts=_thread(world, url, args),
             ephemeral_for=url.user if kind == _EPHEMERAL else None,
             from_bot=True,
             attachments=content.attachments,

@@ -220,8 +220,10 @@ class SlackStandIn:
         self.world.record(
             "upload", {"file": file.id if file else None, "content": content.decode("utf-8", "replace")}
         )
-        if file is None:
+        if file is None or file.completed:
             return web.Response(status=404, text="file_not_found")
+        if len(content) != file.length:  # the bytes that were announced, and no others
+            return web.Response(status=400, text="invalid_length")
         try:
             await self._call_faults.before(UPLOAD, request)
         except SlackError as refused:

@@ -44,11 +44,12 @@ class Secrets:
 
 @dataclass(slots=True)
 class File:
-    """An uploaded file. ``content`` is None until its bytes have arrived."""
+    """An uploaded file of ``length`` bytes. ``content`` is None until they have arrived."""
 
     id: str
     name: str
     upload_key: str
+    length: int
     content: bytes | None = None
     mimetype: str = "application/octet-stream"
     title: str = ""
