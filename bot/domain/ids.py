@@ -37,13 +37,13 @@ class Target:
 def id_problem(text: str) -> str | None:
     """Why `text` cannot be a home-id or workspace-id, as the end of a sentence about it; None when it can."""
     if text in RESERVED:
-        return "is a reserved word"
+        return "is a word that the bot keeps for itself; please choose another name"
     if _SANDBOX.fullmatch(text):
-        return "has the shape of a sandbox id"
+        return "looks like the id of a sandbox; please choose another name"
     if len(text) > MAX_ID_LENGTH:
         return f"is longer than {MAX_ID_LENGTH} characters"
     if not _ID.fullmatch(text) or text.endswith("-"):
-        return "is no id: an id has small letters a-z, digits and dashes, and no dash at either end"
+        return "cannot be a name: a name has small letters a-z, digits and dashes, and no dash at either end"
     return None
 
 

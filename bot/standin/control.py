@@ -1,6 +1,7 @@
 """The control API: what tests, the demo and the console drive the stand-ins with."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A year; not a number and infinity are no times, and dates end before the numbers do.
 _LONGEST_ADVANCE_S = 365 * 86_400
 _FASTEST = 1e6
+_NO_HEADER = re.compile(r"[^ -~]")  # a line break in a file's name would end the header
 MakePaper = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
@@ -37,17 +39,26 @@ async def one_sentence(request: web.Request, handler: Handler) -> web.StreamResp
         return web.json_response(
             {"error": f"{request.path} takes {allowed}, not {request.method}"}, status=405
         )
+    except web.HTTPRequestEntityTooLarge:
+        return web.json_response({"error": "this is too long; a megabyte is the most"}, status=413)
 
 
 @web.middleware
 async def loopback_only(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse what a web page elsewhere could send to this port: another Host, or another Origin."""
     origin = request.headers.get("Origin")
-    if urlsplit(f"//{request.host}").hostname not in _LOOPBACK or (
+    if _host_name(request.host) not in _LOOPBACK or (
         origin is not None and origin != f"{request.scheme}://{request.host}"
     ):
         return web.json_response({"error": "this address is for programs on this machine only"}, status=403)
     return await handler(request)
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:  # half an IPv6 address
+        return None
 
 
 class Control:
@@ -178,7 +189,7 @@ class Control:
         file = self._slack.file(request.match_info["id"])
         headers = {
             "Content-Type": file.mimetype,
-            "X-File-Name": file.name.encode("ascii", "replace").decode(),
+            "X-File-Name": _NO_HEADER.sub("?", file.name),
             **file_headers(file.mimetype),
         }
         return web.Response(body=file.content, headers=headers)
@@ -277,7 +288,7 @@ class Control:
 async def _body(request: web.Request) -> dict[str, Any]:
     try:
         body = json.loads(await request.text() or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise ImpossibleActionError("the body must be a JSON object")

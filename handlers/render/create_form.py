@@ -61,8 +61,8 @@ def form_view(found: Suggestions, rules: Rules, ticket: Ticket) -> dict[str, Any
 def not_opened(reason: str) -> Message:
     """The window did not come up, or not with its content; the typed way works, and so does another try."""
     late = "expired" in reason or "invalid_trigger" in reason
-    why = "was too slow to open a window" if late else f"did not open the form ({code(reason)})"
-    text = f"Slack {why}. Nothing was done. Try again, or type for example {code(EXAMPLE)}"
+    why = "It took too long to open the form" if late else f"Slack did not open the form ({code(reason)})"
+    text = f"{why}. Nothing was done. Try again, or type for example {code(EXAMPLE)}"
     return limits.message(text, [blocks.section(text), blocks.actions(blocks.form_button("Open the form"))])
 
 

@@ -24,7 +24,7 @@ def home_view(who: WhoAmI, verbs: Collection[str], *, form: bool = False) -> dic
             " mounted in and the team's Skills linked. The sandbox may go; home and workspace stay."
         ),
         blocks.section(f"You are {standing(who.role)}.\nYou may: {may}"),
-        *([blocks.actions(blocks.form_button("New sandbox"))] if form else []),
+        *([blocks.actions(blocks.form_button("New Studio"))] if form else []),
         {"type": "divider"},
         blocks.section(f"*Type in a channel*\n{commands}"),
         blocks.context("I keep no state but an audit log: what I show is read live each time."),

@@ -139,12 +139,12 @@ def _notes(result: Provisioned) -> list[str]:
 def _wal_line(agent: AgentFacts) -> str:
     if not agent.version:
         return (
-            "The agent does not tell its version, so it may write its database in WAL mode;"
-            " this is safe as long as one sandbox uses a home at a time, and the bot sees to that."
+            "The agent does not tell its version, so its database (perhaps in WAL mode) is only safe while one"
+            " sandbox at a time uses the home. The bot sees to that."
         )
     return (
-        f"The agent {code(agent.version)} writes its database in WAL mode without looking at the file system;"
-        " this is safe as long as one sandbox uses a home at a time, and the bot sees to that."
+        f"The database of agent {code(agent.version)} (in WAL mode) is only safe while one sandbox at a time"
+        " uses the home. The bot sees to that."
     )
 
 

@@ -217,7 +217,7 @@ async def test_a_trigger_that_is_too_old_is_told_and_can_be_tried_again(site: In
 
     told = await site.whispered(OPERATOR, OPS, before)
 
-    assert "Slack was too slow to open a window" in told
+    assert "It took too long to open the form" in told
     assert "/hermes create home=atlas" in told
     [message] = [m for m in await site.control.messages(OPS) if m["ts"] not in before]
     await site.control.click(OPERATOR, OPS, message["ts"], "hermes.create.form")

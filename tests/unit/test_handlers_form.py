@@ -88,7 +88,7 @@ async def test_all_wrong_fields_are_named_at_once_and_nothing_is_called(desk: De
 
     told = errors(ack)
     assert told.keys() == {"new-home", "workspace", "timeout", "env"}
-    assert "Alpha is no id: an id has small letters" in told["new-home"]
+    assert "Alpha cannot be a name: a name has small letters" in told["new-home"]
     assert told["timeout"].startswith("A duration is written like 90 (seconds)")
     assert told["env"].startswith("Line 1: An environment name is made of letters")
     assert "EXAMPLE" not in repr(told)
@@ -100,7 +100,7 @@ async def test_all_wrong_fields_are_named_at_once_and_nothing_is_called(desk: De
 @pytest.mark.parametrize(
     ("filled", "field", "words"),
     [
-        ({"new-home": "default"}, "new-home", "reserved word"),
+        ({"new-home": "default"}, "new-home", "keeps for itself"),
         ({"new-home": "alpha", "timeout": "30s"}, "timeout", "With 30s the sandbox would pause"),
         ({"new-home": "alpha", "env": "A=1\nB\nA=2"}, "env", "Line 2: write NAME=value. Line 3: An environ"),
         ({"home": "-"}, "new-home", "Choose one of your homes above, or type a name here."),
@@ -274,7 +274,7 @@ async def test_an_error_of_a_field_that_an_older_form_lacks_stands_where_slack_t
     told = errors(await desk.send(body))
 
     assert list(told) == ["new-home"]
-    assert "Alpha is no id" in told["new-home"]
+    assert "Alpha cannot be a name" in told["new-home"]
     assert "A duration is written like" in told["new-home"]
 
 

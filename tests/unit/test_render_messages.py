@@ -217,7 +217,7 @@ def test_the_result_has_every_fact_of_the_thread() -> None:
 
 
 def test_an_agent_without_the_guard_gets_one_plain_line() -> None:
-    assert "in WAL mode without looking at the file system" in repr(result_message(provisioned()))
+    assert "only safe while one sandbox at a time uses the home" in repr(result_message(provisioned()))
     assert "WAL" not in repr(result_message(provisioned(agent=AgentFacts(version="0.20.0"))))
 
 

@@ -111,7 +111,8 @@ def _select(element: Block, frame: Frame, aim: dict[str, Any], *, empty: str = "
         for group in element.get("option_groups") or []
     ]
     inside = "".join(groups) or _options(_offered(element, frame, chosen), chosen)
-    if not several:
+    settled = bool(chosen) and bool(aim.get("required"))  # as in Slack, such a choice changes and never goes
+    if not several and not settled:
         inside = tag("option", escape(empty), value="", selected=not chosen) + inside
     attributes = {"class_": "el-select", "aria_label": None if "id" in aim else empty, **aim}
     return tag("select", inside, multiple=several, data_max=element.get("max_selected_items"), **attributes)

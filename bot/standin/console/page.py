@@ -13,6 +13,7 @@ from bot.standin.slack.cast import BOT_USER, COMMAND, Cast, Channel, Person
 
 EXAMPLES = (
     (f"{COMMAND} create home=alpha", "A working Studio on a home of your own"),
+    (f"{COMMAND} create", "The same by form, with all that can be chosen"),
     (f"{COMMAND} whoami", "Your role and what you may do"),
     (f"{COMMAND} help", "Everything that can be typed, with examples"),
 )
@@ -131,7 +132,7 @@ def _talk(cast: Cast, at: Standpoint, channel: Channel, manifest: Manifest, regi
     why = silence(channel, at.person.id, app_takes_messages=manifest.app_takes_messages)
     box = f'<p class="silence">{escape(why)}</p>' if why else composer(title, manifest)
     inside = escape(f"Messages in {title}")
-    begin = "" if why else _beginning(cast, title)
+    begin = _beginning(cast, title, silent=bool(why))
     return (
         f'<main class="talk" id="talk" tabindex="-1">{_head(title, _about(cast, channel))}'
         f"{_tabs(at) if _is_app(channel) else ''}"
@@ -154,7 +155,14 @@ def _about(cast: Cast, channel: Channel) -> str:
     return f"{count} members · {there}"
 
 
-def _beginning(cast: Cast, title: str) -> str:
+def _beginning(cast: Cast, title: str, *, silent: bool) -> str:
+    """What stands in a conversation without messages; where nobody can type, nothing is proposed."""
+    begin = f"<h2>This is the beginning of {escape(title)}</h2>"
+    if silent:
+        return (
+            f'<section class="beginning" aria-label="Nothing here yet">{begin}<p>Nothing has been written '
+            "here yet.</p></section>"
+        )
     examples = "".join(
         f'<li><button type="button" data-example="{escape(text)}"><code>{escape(text)}</code>'
         f"<span>{escape(meaning)}</span></button></li>"
@@ -162,8 +170,7 @@ def _beginning(cast: Cast, title: str) -> str:
     )
     return (
         f'<section class="beginning" aria-label="How to begin">{avatar(cast, BOT_USER)}'
-        f"<h2>This is the beginning of {escape(title)}</h2>"
-        "<p>Hermes gives you a working Studio in a sandbox of its own, on a home that outlives it. "
+        f"{begin}<p>Hermes gives you a working Studio in a sandbox of its own, on a home that outlives it. "
         "Type a command in the box below and press Enter. Choose one to try it:</p>"
         f'<ul class="examples">{examples}</ul></section>'
     )

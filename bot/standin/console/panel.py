@@ -172,9 +172,11 @@ def _armed(armed: list[dict[str, Any]]) -> Iterator[Piece]:
     if not armed:
         yield _nothing("None is armed. Everything works as it should.")
     for number, fault in enumerate(armed):
-        options = ", ".join(f"{k}={v}" for k, v in fault.items() if k not in {"target", "kind", "times"})
+        told = {"target", "kind", "times", "held"}
+        options = ", ".join(f"{k}={v}" for k, v in fault.items() if k not in told)
         target, kind, times = str(fault["target"]), str(fault["kind"]), int(fault["times"])
-        left = f"{times} more {'time' if times == 1 else 'times'}" + (f", {options}" if options else "")
+        left = f"{times} more {'time' if times == 1 else 'times'}"
+        left = ("until you clear it" if fault["held"] else left) + (f", {options}" if options else "")
         yield Piece(f"{number}-{target}-{kind}", left, partial(_armed_fault, target, kind, left))
 
 

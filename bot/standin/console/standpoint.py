@@ -66,6 +66,8 @@ def shown_channel(cast: Cast, channel: Channel, user: str) -> str:
     if channel.kind != "im":
         return channel.name
     others = sorted(channel.members - {user}) or [user]
+    if others[0] == BOT_USER:
+        return "Hermes"
     return cast.people[others[0]].name
 
 

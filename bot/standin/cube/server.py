@@ -207,7 +207,7 @@ class CubeStandIn:
                     "sandboxID": record.sandbox_id,
                     "state": record.state,
                     "node": record.node_id,
-                    "template": record.template_id,
+                    "template": record.asked_template,
                     "metadata": record.metadata,
                     "guestIP": record.guest_ip,
                     "startedAt": record.created_at,

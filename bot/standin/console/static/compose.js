@@ -50,11 +50,12 @@ export function listen(openThread) {
     }
   });
   box.value = sessionStorage.getItem(`draft.${user}.${channel}`) ?? "";
-  box.addEventListener("input", () => sessionStorage.setItem(`draft.${user}.${channel}`, box.value.replace(SECRET, "$1")));
+  box.addEventListener("input", keepDraft);
 }
 
 function fill(text) {
   box.value = text;
+  keepDraft();
   box.focus();
   box.setSelectionRange(text.length, text.length);
   hide();
@@ -148,6 +149,7 @@ async function submit() {
   remember(text);
   const typed = box.value;
   box.value = "";
+  keepDraft();
   form.classList.add("sending");
   const { ok, answer } = first === command
     ? await send("/command", { user, channel, text: text.slice(command.length).trim() })
@@ -156,8 +158,13 @@ async function submit() {
   if (!ok) {
     say(refused, answer.error);
     if (!box.value) box.value = typed;
+    keepDraft();
   }
-  sessionStorage.removeItem(`draft.${user}.${channel}`);
+}
+
+/** What is in the box survives a reload and a look into another channel. */
+function keepDraft() {
+  sessionStorage.setItem(`draft.${user}.${channel}`, box.value.replace(SECRET, "$1"));
 }
 
 async function reply(threadForm, thread) {

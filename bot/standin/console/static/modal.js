@@ -7,6 +7,7 @@ import { send, user } from "./wire.js";
 const dialog = document.querySelector("#modal");
 const region = dialog.querySelector("[data-region]");
 let opener = null;
+let closing = "";
 
 export function listen() {
   region.addEventListener("updated", show);
@@ -32,17 +33,18 @@ export function listen() {
 function show() {
   const form = region.querySelector("form");
   if (!form) {
-    if (dialog.open) dialog.close();
-    if (opener) (opener.isConnected ? opener : findAgain(opener) ?? document.querySelector("#compose"))?.focus();
-    opener = null;
+    leave();
+    closing = "";
     return;
   }
+  if (form.dataset.view === closing) return;
   if (!dialog.open) {
     opener = document.activeElement;
     dialog.showModal();
     focusFirst(form);
-  } else if (form.dataset.view !== dialog.dataset.view) focusFirst(form);
+  } else if (form.dataset.view !== dialog.dataset.view || arrived(form)) focusFirst(form);
   dialog.dataset.view = form.dataset.view;
+  dialog.dataset.fields = fieldsOf(form).length;
   const invalid = form.querySelector(".input-block.invalid [aria-invalid='true']");
   if (invalid && !form.dataset.told) {
     form.dataset.told = "true";
@@ -50,16 +52,41 @@ function show() {
   }
 }
 
+function fieldsOf(form) {
+  return form.querySelectorAll(".input-block :is(input, select, textarea)");
+}
+
+/** Fields have come into a window that had none, and nobody has gone to one of its buttons yet. */
+function arrived(form) {
+  const waiting = !document.activeElement || document.activeElement.matches("body, dialog, #modal-title");
+  return dialog.dataset.fields === "0" && fieldsOf(form).length > 0 && waiting;
+}
+
 function focusFirst(form) {
-  const wanted = form.querySelector("[data-focus]") ?? form.querySelector(".input-block :is(input, select, textarea)");
-  (wanted ?? form.querySelector("h2")).focus();
+  (form.querySelector("[data-focus]") ?? fieldsOf(form)[0] ?? form.querySelector("h2")).focus();
+}
+
+/** Back to where the person was before the window. */
+function leave() {
+  if (dialog.open) dialog.close();
+  if (opener) (opener.isConnected ? opener : findAgain(opener) ?? document.querySelector("#compose"))?.focus();
+  opener = null;
 }
 
 async function close(all) {
   const form = region.querySelector("form");
   if (!form) return;
-  const { ok, answer } = await send("/close", { user, view_id: form.dataset.view, clear: all });
-  if (!ok) trouble(answer.error);
+  const { view } = form.dataset;
+  // The last window goes at once, as Slack does it; only a refusal brings it back.
+  if (all || !form.querySelector("[data-close=all]")) {
+    closing = view;
+    leave();
+  }
+  const { ok, answer } = await send("/close", { user, view_id: view, clear: all });
+  if (ok) return;
+  closing = "";
+  show();
+  trouble(answer.error);
 }
 
 async function submit(form) {

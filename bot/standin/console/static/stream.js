@@ -1,22 +1,34 @@
 // Live updates: the server sends the pieces of each region that changed, and they are put in their places.
 
-import { channel, keep, recall, user } from "./wire.js";
+import { answered, channel, keep, recall, user } from "./wire.js";
 
+// A browser keeps six connections to a host. So many pages at once keep one open; more ask time and again.
+const LANES = 4;
+const ASK_AGAIN_MS = 1000;
 const held = new Map();
 let source = null;
 let following = "";
+let lane = null;
+let claiming = null;
+let again = 0;
 
 /** Follow the workspace with this thread open ("" for none). */
-export function follow(thread) {
+export async function follow(thread) {
   following = thread;
-  source?.close();
+  stop();
+  if (!lane) await (claiming ??= claim());
+  if (following !== thread || document.visibilityState === "hidden") return;
+  stop();
   source = new EventSource(`/console/stream?${new URLSearchParams({ user, channel, thread })}`);
   const offline = document.querySelector(".offline");
-  source.onopen = () => { offline.hidden = true; };
+  source.onopen = () => {
+    offline.hidden = true;
+    answered();
+  };
   source.onerror = () => {
     offline.hidden = false;
     // A browser gives up on an answer that is no stream; this page does not.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => follow(following), 1000);
+    if (source.readyState === EventSource.CLOSED) askAgain();
   };
   source.onmessage = (event) => {
     for (const [name, news] of Object.entries(JSON.parse(event.data))) {
@@ -24,15 +36,44 @@ export function follow(thread) {
       else update(name, news);
     }
     document.body.dataset.following = thread;
+    if (!lane) askAgain();
   };
 }
 
-// A browser keeps six connections to a host: tabs that nobody looks at leave theirs to the others.
+function askAgain() {
+  stop();
+  again = setTimeout(() => follow(following), ASK_AGAIN_MS);
+}
+
+function stop() {
+  clearTimeout(again);
+  source?.close();
+}
+
+/** Take a lane that no other page of this browser has; `lane` gives it back, and is null without one. */
+async function claim() {
+  for (let number = 0; number < LANES && !lane; number += 1) {
+    lane = await new Promise((resolve) => {
+      navigator.locks.request(`hermes.lane.${number}`, { ifAvailable: true }, (lock) => {
+        if (lock) return new Promise((giveBack) => resolve(giveBack));
+        return resolve(null);
+      });
+    });
+  }
+  claiming = null;
+}
+
+// Tabs that nobody looks at leave their connection to the others.
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "hidden") source?.close();
-  else follow(following);
+  if (document.visibilityState !== "hidden") {
+    follow(following);
+    return;
+  }
+  stop();
+  lane?.();
+  lane = null;
 });
-addEventListener("pagehide", () => source?.close());
+addEventListener("pagehide", stop);
 addEventListener("pageshow", (event) => { if (event.persisted) follow(following); });
 
 function update(name, news) {

@@ -6,6 +6,8 @@ export const user = facts.user;
 export const channel = facts.channel;
 export const command = facts.command;
 
+const SILENCE = "The stand-ins do not answer. Are they still running?";
+
 /** Send one deed. Gives {ok, answer}; a refusal's sentence stands in answer.error. */
 export async function send(path, body, method = "POST") {
   try {
@@ -16,7 +18,7 @@ export async function send(path, body, method = "POST") {
     });
     return { ok: response.ok, answer: await response.json() };
   } catch {
-    return { ok: false, answer: { error: "The stand-ins do not answer. Are they still running?" } };
+    return { ok: false, answer: { error: SILENCE } };
   }
 }
 
@@ -27,6 +29,13 @@ export function say(place, text) {
 }
 
 const kept = "hermes.console";
+
+/** Take back that nobody answers, wherever it was said. */
+export function answered() {
+  for (const place of document.querySelectorAll(".refused, .modal-trouble")) {
+    if (place.textContent === SILENCE) say(place, "");
+  }
+}
 
 /** A value kept in this browser, or what it is without one. */
 export function recall(name, otherwise) {
