@@ -42,7 +42,7 @@ class Conversation:
                 return await self._chat.post(self.channel, message, thread_ts=self.thread_ts)
             except ChatError as error:
                 logger.warning("no reply in %s: %s", self.channel, error.code)
-        return await self._elsewhere(message) if essential else None
+        return await self.say_elsewhere(message) if essential else None
 
     async def edit(self, ts: str, message: Message) -> bool:
         """Replace a message of the thread; False when that was not possible."""
@@ -76,7 +76,8 @@ class Conversation:
             return error.code
         return ""
 
-    async def _elsewhere(self, message: Message) -> Posted | None:
+    async def say_elsewhere(self, message: Message) -> Posted | None:
+        """Say it to the person alone: in direct messages, or through the response URL."""
         # What belongs into a thread must last; an answer through the response URL may be gone at a reload.
         ways = (self._directly, self.say_by_url) if self.channel else (self.say_by_url, self._directly)
         for way in ways:

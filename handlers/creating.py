@@ -15,8 +15,8 @@ from bot.usecases.recovery import continue_request
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
 from handlers.following import follow
 from handlers.grammar import Command
-from handlers.jobs import Job, Lane
-from handlers.leaving import Boundaries, tell_leaving
+from handlers.jobs import CLOSING, Job, Lane
+from handlers.leaving import Boundaries, Farewell
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
@@ -62,21 +62,31 @@ async def take_on(call: SlashCall, asked: CreateRequest | Refused, services: Ser
         return
     refused = precheck(asked, services.deps)
     if refused:
-        await give_up(asked, refused, services.deps)
         await answer(call, failure_message(cleaned(refused, services.deps.redactor)), services)
+        await give_up(asked, refused, services.deps)
         return
 
+    opened = False
+
     async def run() -> None:
+        nonlocal opened
         thread = await open_thread(call, announcement(asked), services)
+        opened = True
         placed = replace(asked, channel=thread.channel, thread_ts=thread.thread_ts)
         await place(placed, services.deps)
         await _begin(placed, thread, services)
 
     async def tell(why: NotDone) -> None:
-        await give_up(asked, why, services.deps)
+        # Told first and recorded then: what the end cuts off, the next start tells.
         await answer(call, failure_message(cleaned(why, services.deps.redactor)), services)
+        await give_up(asked, why, services.deps)
 
-    services.jobs.start(Job(name=f"thread of {asked.request_id}", run=run, tell=tell), Lane.OPENING)
+    async def leave() -> None:
+        if not opened:
+            await tell(CLOSING)
+
+    job = Job(name=f"thread of {asked.request_id}", run=run, tell=tell, leave=leave)
+    services.jobs.start(job, Lane.OPENING)
 
 
 async def continue_create(request_id: str, press: ButtonPress, services: Services) -> None:
@@ -113,18 +123,28 @@ async def _begin(request: CreateRequest, thread: Conversation, services: Service
         lambda: services.jobs.closing,
     )
 
+    farewell = Farewell(request, thread, progress_ts)
+
     async def run() -> None:
-        await run_create(request, steps, thread, services, progress_ts)
+        await run_create(request, steps, thread, services, progress_ts, farewell)
 
     async def tell(why: NotDone) -> None:
-        await _tell_end(request, why, thread, services, progress_ts)
+        if why is CLOSING:
+            # Its intent stays open: the next start finds it, also when this is not said in time.
+            await farewell.say(steps.progress)
+        else:
+            await _tell_end(request, why, thread, services, progress_ts)
 
     async def leave() -> None:
-        if not steps.finished:
-            await tell_leaving(request, steps.progress, thread, progress_ts)
+        if steps.finished:
+            await farewell.say_ending()
+        else:
+            await farewell.say(steps.progress)
 
     job = Job(name=f"create {request.request_id}", run=run, tell=tell, leave=leave)
-    services.jobs.start(job, Lane.LONG)
+    if not services.jobs.start(job, Lane.LONG):
+        progress_ts.set_result("")
+        return
     begin = Progress(
         request_id=request.request_id, home=request.home, waiting=services.jobs.waiting(Lane.LONG) > 0
     )
@@ -134,7 +154,7 @@ async def _begin(request: CreateRequest, thread: Conversation, services: Service
     finally:
         if not progress_ts.done():
             progress_ts.set_result(posted.ts if posted else "")
-    if posted and request.request_id in services.deps.running:
+    if posted and not steps.finished:
         await place(replace(request, progress_ts=posted.ts), services.deps)
 
 
@@ -144,6 +164,7 @@ async def run_create(
     talk: Conversation,
     services: Services,
     progress_ts: asyncio.Future[str],
+    farewell: Farewell,
 ) -> None:
     """Provision, telling the thread. ``progress_ts`` is empty where no message can show the progress."""
 
@@ -153,13 +174,14 @@ async def run_create(
     async with aclosing(steps.events):
         outcome, last = await follow(steps, steps.progress, show, services.deps.clock)
     if outcome is None:
-        await tell_leaving(request, last, talk, progress_ts)
-    elif isinstance(outcome, Done):
-        await talk.say(result_message(outcome.value))
-        edits = await _last_edits(last, progress_ts, talk, announcement_done(outcome.value))
-        await talk.settle(edits, services.deps.clock)
+        await farewell.say(last)
+        return
+    if isinstance(outcome, Done):
+        said, first = result_message(outcome.value), announcement_done(outcome.value)
     else:
-        await _say_failed(request, outcome, last, talk, services, progress_ts)
+        said, first = _failed(request, outcome, services)
+    await farewell.ending(said)
+    await talk.settle(await _last_edits(last, progress_ts, talk, first), services.deps.clock)
 
 
 async def _tell_end(
@@ -173,21 +195,15 @@ async def _tell_end(
     await give_up(request, why, services.deps)
     line = "not started" if isinstance(why, Refused) else "broken off"
     ended = Progress(request_id=request.request_id, home=request.home).closed(line, well=False)
-    await _say_failed(request, why, ended, talk, services, progress_ts)
+    said, first = _failed(request, why, services)
+    await talk.say(said)
+    await talk.settle(await _last_edits(ended, progress_ts, talk, first), services.deps.clock)
 
 
-async def _say_failed(
-    request: CreateRequest,
-    outcome: NotDone,
-    last: Progress,
-    talk: Conversation,
-    services: Services,
-    progress_ts: asyncio.Future[str],
-) -> None:
+def _failed(request: CreateRequest, outcome: NotDone, services: Services) -> tuple[Message, Message]:
+    """What is said in the thread, and what its first message says from then on."""
     clean = cleaned(outcome, services.deps.redactor)
-    await talk.say(failure_message(clean, request_id=request.request_id))
-    first = announcement_failed(request, clean)
-    await talk.settle(await _last_edits(last, progress_ts, talk, first), services.deps.clock)
+    return failure_message(clean, request_id=request.request_id), announcement_failed(request, clean)
 
 
 async def _last_edits(

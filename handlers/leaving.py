@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 from bot.domain.provisioning import CreateRequest, Finished, Step, StepEvent, StepState
+from bot.ports import Message
 from handlers.conversation import Conversation
 from handlers.render.leaving import leaving_announcement, leaving_line, leaving_message
 from handlers.render.progress import Progress, progress_message
@@ -46,17 +47,45 @@ class Boundaries:
             yield event
 
 
-async def tell_leaving(
-    request: CreateRequest, progress: Progress, talk: Conversation, progress_ts: asyncio.Future[str]
-) -> None:
-    """Say in the thread how far it came. All at once, because there are seconds for it.
+class Farewell:
+    """What a thread is owed when the bot goes: how far its create came, or else how it ended."""
 
-    What cannot be said now, the next start says; so does a progress message that Slack has not taken yet.
-    """
-    line = leaving_line(progress)
-    shown = progress_ts.result() if progress_ts.done() and not progress_ts.cancelled() else ""
-    await asyncio.gather(
-        talk.say(leaving_message(request, progress), essential=False),
-        talk.edit(shown, progress_message(progress.closed(line, well=False))),
-        talk.edit_first(leaving_announcement(request, progress)),
-    )
+    def __init__(self, request: CreateRequest, talk: Conversation, progress_ts: asyncio.Future[str]) -> None:
+        self._request = request
+        self._talk = talk
+        self._progress_ts = progress_ts
+        self._telling: asyncio.Task[None] | None = None
+        self._unsaid: Message | None = None
+
+    async def ending(self, message: Message) -> None:
+        """Say how it ended. While that waits for its turn it is not forgotten."""
+        self._unsaid = message
+        await self._talk.say(message)
+        self._unsaid = None
+
+    async def say_ending(self) -> None:
+        """Say it past the queue, if nobody has been told yet: the next start does not look for it."""
+        if self._unsaid is not None:
+            await self._talk.say_elsewhere(self._unsaid)
+
+    async def say(self, progress: Progress) -> None:
+        """Say how far it came. Asked again it waits for the same telling, which a cancelled caller leaves on.
+
+        What cannot be said now, the next start says.
+        """
+        if self._telling is None:
+            self._telling = asyncio.ensure_future(self._tell(progress))
+        await asyncio.shield(self._telling)
+
+    async def _tell(self, progress: Progress) -> None:
+        # All at once, because there are seconds for it.
+        await asyncio.gather(
+            self._talk.say(leaving_message(self._request, progress), essential=False),
+            self._settle(progress),
+            self._talk.edit_first(leaving_announcement(self._request, progress)),
+        )
+
+    async def _settle(self, progress: Progress) -> None:
+        """The message with the steps may still be on its way to Slack, and must not stay as it is then."""
+        closed = progress_message(progress.closed(leaving_line(progress), well=False))
+        await self._talk.edit(await asyncio.shield(self._progress_ts), closed)
