@@ -15,8 +15,8 @@ from bot.standin.slack.errors import SlackError
 KINDS = sorted({*BLOCKS, *ELEMENTS, "plain_text", "mrkdwn", "rich_text_section", "text", "gremlin"})
 KEYS = [
     "accessory", "action_id", "actions", "block_id", "blocks", "child_blocks", "confirm", "details",
-    "element", "elements", "fields", "initial_option", "label", "option_groups", "options", "rows", "status", "tasks",
-    "task_id", "text", "title", "url", "value",
+    "element", "elements", "fields", "initial_option", "label", "option_groups", "options", "rows",
+    "status", "tasks", "task_id", "text", "title", "url", "value",
 ]  # fmt: skip
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4)
 
