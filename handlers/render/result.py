@@ -139,8 +139,8 @@ def _notes(result: Provisioned) -> list[str]:
 def _wal_line(agent: AgentFacts) -> str:
     if not agent.version:
         return (
-            "The agent does not tell its version, so its database (perhaps in WAL mode) is only safe while one"
-            " sandbox at a time uses the home. The bot sees to that."
+            "The agent does not tell its version, so its database (perhaps in WAL mode) is only safe while"
+            " one sandbox at a time uses the home. The bot sees to that."
         )
     return (
         f"The database of agent {code(agent.version)} (in WAL mode) is only safe while one sandbox at a time"
