@@ -208,11 +208,8 @@ def _read_variable(verb: Verb, text: str, env: dict[str, str]) -> Refusal | None
 def _read_target(verb: Verb, argument: str, word: str) -> str | Refusal:
     if _small(word) in verb.words:
         return _small(word)
-    return (
-        word
-        if target(word)
-        else refusals.bad_id(verb, argument, word, id_problem(word) or "cannot be a name")
-    )
+    problem = id_problem(word) or "cannot be a name"
+    return word if target(word) else refusals.bad_id(verb, argument, word, problem)
 
 
 def _read_id(verb: Verb, argument: str, word: str) -> str | Refusal:

@@ -1,7 +1,7 @@
 """Pages in headless Chromium: opened as a person, judged by axe, photographed."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,11 +96,11 @@ async def chromium() -> AsyncIterator[Browser]:
             await browser.close()
 
 
-async def portraits(page: Page, view: str) -> list[str]:
+async def portraits(page: Page, view: str, widths: Iterable[int] = SIZES) -> list[str]:
     """Photograph a view at both widths in both schemes; gives what axe finds serious or worse in any."""
     found: list[str] = []
-    for width, height in SIZES.items():
-        await page.set_viewport_size({"width": width, "height": height})
+    for width in widths:
+        await page.set_viewport_size({"width": width, "height": SIZES[width]})
         for scheme in SCHEMES:
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             found += [f"{view} at {width}, {scheme}: {what}" for what in await serious(page)]

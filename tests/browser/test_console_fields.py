@@ -1,5 +1,6 @@
 """Modals and controls: fields, errors on them, stacks, closing, choices, and a button nobody answers."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 import pytest_asyncio
 from browser.forms import Formed, formed
 from browser.pages import Pages, portraits
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -112,6 +113,27 @@ async def test_escape_closes_a_modal_and_the_app_is_told(app: Formed, form: Page
     await expect(form.get_by_role("button", name="Open the form")).to_be_focused()
 
 
+async def test_a_window_goes_at_once_even_when_the_way_is_long(app: Formed, form: Page) -> None:
+    held: asyncio.Queue[Route] = asyncio.Queue()
+    await form.route("**/close", held.put)
+
+    await form.keyboard.press("Escape")
+
+    await expect(form.locator("#modal")).not_to_be_visible()
+    await expect(form.get_by_role("button", name="Open the form")).to_be_focused()
+    await (await held.get()).continue_()
+    await app.hears("view_closed")
+
+
+async def test_a_window_that_cannot_be_closed_comes_back_and_says_why(form: Page) -> None:
+    await form.route("**/close", lambda route: route.fulfill(status=409, json={"error": "Not now."}))
+
+    await form.keyboard.press("Escape")
+
+    await expect(form.locator(".modal-trouble")).to_have_text("Not now.")
+    await expect(form.get_by_label("Name")).to_be_focused()
+
+
 async def test_a_submission_that_nobody_answers_stays_open_and_says_so(app: Formed, form: Page) -> None:
     await fill_in(form, "silence")
     await form.get_by_role("button", name="Make it").click()
@@ -149,10 +171,13 @@ async def test_a_page_finds_back_by_itself(app: Formed, form_pages: Pages) -> No
     await page.locator("#compose").fill("half a thought")
     await app.unserve()
     await expect(page.locator(".offline")).to_be_visible()
+    await page.locator("#compose").press("Enter")
+    await expect(page.locator(".talk .refused")).to_contain_text("do not answer")
 
     await app.serve()
     await app.app.client.chat_postMessage(channel="C_OPS", text="we are back")
 
     await expect(page.locator("article", has_text="we are back")).to_be_visible()
     await expect(page.locator(".offline")).not_to_be_visible()
+    await expect(page.locator(".talk .refused")).not_to_be_visible()
     await expect(page.locator("#compose")).to_have_value("half a thought")

@@ -1,12 +1,13 @@
 """The main job in a browser: create, follow the thread, open Studio, stop; and what others see of it."""
 
+import asyncio
 import re
 
 import pytest
 from browser.acts import about, created, type_command
 from browser.pages import Pages
 from e2e.installed import Installed
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="session")]
 
@@ -84,6 +85,33 @@ async def test_messages_arrive_without_a_reload_or_a_loss_of_what_is_typed(
     await expect(box).to_have_value("half a thought")
     await expect(box).to_be_focused()
     assert await page.evaluate("() => window.untouched")
+
+
+async def test_more_windows_than_a_browser_has_connections_are_all_kept_true(
+    pages: Pages, site: Installed
+) -> None:
+    first = await pages.open(channel="C_ALERTS")
+    opened = [first, *[await pages.open(channel="C_ALERTS", beside=first) for _ in range(7)]]
+
+    await site.control.post("/say", user="U_ADMIN", channel="C_ALERTS", text="to every window")
+
+    for page in opened:
+        await expect(page.locator("article", has_text="to every window")).to_be_visible()
+
+
+async def test_what_is_typed_while_something_is_sent_outlives_a_reload(pages: Pages, site: Installed) -> None:
+    page = await pages.open()
+    held: asyncio.Queue[Route] = asyncio.Queue()
+    await page.route("**/say", held.put)
+    await type_command(page, "something sent")
+    on_its_way = await held.get()
+    await page.locator("#compose").fill("the next thought")
+    await on_its_way.continue_()
+    await expect(page.locator(".composer.sending")).to_have_count(0)
+
+    await page.reload()
+
+    await expect(page.locator("#compose")).to_have_value("the next thought")
 
 
 async def test_reading_further_up_is_not_disturbed(pages: Pages, site: Installed) -> None:

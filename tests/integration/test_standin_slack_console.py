@@ -272,6 +272,64 @@ async def test_pages_of_other_origins_are_refused(workspace: Workspace, console:
         assert rebound.status == 403
 
 
+@pytest.mark.parametrize("host", ["[", "[::1", "127.0.0.1.evil.example", "127.0.0.1@evil.example"])
+async def test_a_host_that_is_not_this_machine_is_refused_however_it_is_written(
+    workspace: Workspace, console: str, host: str
+) -> None:
+    async with workspace.http.get(console, headers={"Host": host}) as answer:
+        assert answer.status == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        (b'{"text": "' + b"x" * 2_000_000 + b'"}', 413, "too long"),
+        (b'{"text": ' + b"[" * 100_000, 400, "JSON object"),
+    ],
+    ids=["two megabytes", "a hundred thousand brackets"],
+)
+async def test_what_is_too_much_for_the_control_api_gets_one_sentence(
+    workspace: Workspace, body: bytes, status: int, words: str
+) -> None:
+    async with workspace.http.post(f"{workspace.control_url}/say", data=body) as answer:
+        assert answer.status == status
+        assert words in (await answer.json())["error"]
+
+
+async def test_a_line_break_in_the_name_of_a_file_breaks_nothing(workspace: Workspace) -> None:
+    await workspace.client().files_upload_v2(channel="C_OPS", filename="a\r\nX-Evil: é.txt", content="text")
+    [file] = (await workspace.messages())[0]["files"]
+
+    async with workspace.http.get(f"{workspace.control_url}/files/{file['id']}") as answer:
+        headers, content = answer.headers, await answer.text()
+
+    assert content == "text"
+    assert headers["X-File-Name"] == "a??X-Evil: ?.txt"
+
+
+async def test_a_shared_file_outlives_a_restart_and_an_upload_that_broke_off_does_not(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path) as before:
+        await before.client().files_upload_v2(channel="C_OPS", filename="report.txt", content="all of it")
+        [file] = (await before.messages())[0]["files"]
+        begun = await before.client().files_getUploadURLExternal(filename="half.txt", length=4)
+
+    async with open_workspace(tmp_path) as after:
+        async with after.http.get(f"{after.control_url}/files/{file['id']}") as answer:
+            content = await answer.text()
+        async with after.http.get(f"{after.control_url}/files/{begun['file_id']}") as answer:
+            half = answer.status
+
+    assert content == "all of it"
+    assert half == 404
+
+
+async def test_where_nobody_can_type_nothing_is_proposed(workspace: Workspace, console: str) -> None:
+    shown = await page(workspace, console, user="U_OPERATOR", channel="C_ARCHIVED")
+
+    assert "Nothing has been written here yet" in shown
+    assert "data-example" not in shown
+
+
 async def test_an_uploaded_page_is_never_served_as_one(workspace: Workspace, console: str) -> None:
     await workspace.client().files_upload_v2(channel="C_OPS", filename="x.html", content="<script>1</script>")
     message = (await workspace.messages())[0]

@@ -235,6 +235,28 @@ def test_an_optional_field_says_so() -> None:
     assert "required" not in page.one("input").attributes
 
 
+@pytest.mark.parametrize(
+    ("optional", "made", "values"),
+    [
+        (False, True, ["one", "two"]),
+        (False, False, ["", "one", "two"]),
+        (True, True, ["", "one", "two"]),
+    ],
+    ids=["required and made", "required", "optional and made"],
+)
+def test_a_choice_that_must_be_made_cannot_be_taken_back(
+    optional: bool,  # noqa: FBT001 - a column of the table
+    made: bool,  # noqa: FBT001 - a column of the table
+    values: list[str],
+) -> None:
+    both = options("one", "two")
+    element = {"type": "static_select", "options": both} | ({"initial_option": both[1]} if made else {})
+
+    page = field(element, {"optional": optional})
+
+    assert [option["value"] for option in page.all("option")] == values
+
+
 def test_what_was_wrong_stands_at_its_field() -> None:
     page = field(
         {"type": "plain_text_input"}, {"hint": plain("h")}, errors={"blk": "Taken <b>.", "other": "No."}

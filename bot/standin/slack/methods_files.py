@@ -11,7 +11,8 @@ from bot.standin.slack.cast import BOT_USER
 from bot.standin.slack.errors import SlackError, invalid_arguments
 from bot.standin.slack.messages import Message
 from bot.standin.slack.methods_chat import thread_parent
-from bot.standin.slack.world import File, World
+from bot.standin.slack.uploads import File
+from bot.standin.slack.world import World
 
 
 def get_upload_url(world: World, args: Args) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def get_upload_url(world: World, args: Args) -> dict[str, Any]:
     file_id, key = f"F{secrets.token_hex(5).upper()}", secrets.token_hex(16)
     file = File(file_id, name, key, length, mimetype=mimetype)
     file.alt = args.text("alt_txt")
-    world.files[file.id] = file
+    world.files.add(file)
     return {"ok": True, "upload_url": f"{world.base_url}/upload/v1/{file.upload_key}", "file_id": file.id}
 
 
@@ -38,14 +39,14 @@ def complete_upload(world: World, args: Args) -> dict[str, Any]:
         raise invalid_arguments("missing required field: files")
     files: list[File] = []
     for entry in listed:
-        file = world.files.get(str(entry.get("id"))) if isinstance(entry, dict) else None
+        file = world.files.find(str(entry.get("id"))) if isinstance(entry, dict) else None
         if file is None or file.content is None or file.completed:
             raise SlackError("file_not_found")
         file.title = str(entry.get("title") or file.name)
         files.append(file)
     _share(world, args, files)
     for file in files:
-        file.completed = True
+        world.files.complete(file)
     return {"ok": True, "files": [_file_object(world, file) for file in files]}
 
 

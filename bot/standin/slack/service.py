@@ -24,8 +24,9 @@ from bot.standin.slack.request_url import RequestUrl
 from bot.standin.slack.responses import use_response_url
 from bot.standin.slack.sockets import SOCKET_FAULTS, Sockets
 from bot.standin.slack.tickets import Tickets
+from bot.standin.slack.uploads import File, Uploads
 from bot.standin.slack.web import WebApi
-from bot.standin.slack.world import File, Secrets, World
+from bot.standin.slack.world import Secrets, World
 
 _LARGEST_BODY = 64 * 1024 * 1024
 
@@ -62,6 +63,7 @@ class SlackStandIn:
             crawler=Crawler(clock),
             request_url=RequestUrl(clock, secrets.signing_secret, secrets.verification_token),
             scopes=tuple(scopes),
+            files=Uploads(folder / "files"),
         )
         self.world.messages.watch = self.world.crawler.look_at
         self.people = People(self.world)
@@ -165,7 +167,7 @@ class SlackStandIn:
 
     def file(self, file_id: str) -> File:
         """An uploaded file."""
-        file = self.world.files.get(file_id)
+        file = self.world.files.find(file_id)
         if file is None or file.content is None:
             raise ImpossibleActionError(f"there is no uploaded file {file_id!r}", status=404)
         return file
@@ -215,7 +217,7 @@ class SlackStandIn:
 
     async def _take_upload(self, request: web.Request) -> web.Response:
         key = request.match_info["key"]
-        file = next((known for known in self.world.files.values() if known.upload_key == key), None)
+        file = self.world.files.awaited(key)
         content = await _uploaded_bytes(request)
         self.world.record(
             "upload", {"file": file.id if file else None, "content": content.decode("utf-8", "replace")}

@@ -16,6 +16,7 @@ from bot.standin.slack.modals import ViewStore
 from bot.standin.slack.request_url import RequestUrl
 from bot.standin.slack.sockets import Delivery, Sockets
 from bot.standin.slack.tickets import Tickets
+from bot.standin.slack.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +44,6 @@ class Secrets:
 
 
 @dataclass(slots=True)
-class File:
-    """An uploaded file of ``length`` bytes. ``content`` is None until they have arrived."""
-
-    id: str
-    name: str
-    upload_key: str
-    length: int
-    content: bytes | None = None
-    mimetype: str = "application/octet-stream"
-    title: str = ""
-    alt: str = ""
-    completed: bool = False
-
-
-@dataclass(slots=True)
 class World:
     """The state of the workspace."""
 
@@ -74,7 +60,7 @@ class World:
     request_url: RequestUrl
     scopes: tuple[str, ...]
     """What the bot token may do."""
-    files: dict[str, File] = field(default_factory=dict)
+    files: Uploads
     transcript: list[dict[str, Any]] = field(default_factory=list)
     base_url: str = ""  # http://127.0.0.1:PORT once the server listens
 
