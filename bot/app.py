@@ -41,10 +41,11 @@ from bot.usecases.deps import Deps
 from bot.usecases.launch_secrets import learn
 from bot.usecases.recovery import find_interrupted
 from bot.usecases.roster import Roster
+from bot.usecases.untold import find_untold
 from handlers.heads import post_head
 from handlers.jobs import Jobs
 from handlers.register import register
-from handlers.restart import announce_interrupted
+from handlers.restart import announce_interrupted, announce_untold
 from handlers.services import Services
 
 log = logging.getLogger(__name__)
@@ -288,6 +289,7 @@ async def _reconcile(services: Services) -> None:
         try:
             async with services.deps.locks.hold("reconcile"):
                 await announce_interrupted(await find_interrupted(services.deps), services)
+                await announce_untold(await find_untold(services.deps), services)
         except DomainError:
             log.exception("interrupted requests could not be looked for; it is tried again")
         await asyncio.sleep(RECONCILE_SECONDS)

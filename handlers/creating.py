@@ -12,6 +12,7 @@ from bot.usecases.asking import ask, first_delivery, give_up, place
 from bot.usecases.launch_secrets import learn
 from bot.usecases.provision import cancel, provision
 from bot.usecases.recovery import continue_request
+from bot.usecases.untold import note_told
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
 from handlers.following import follow
 from handlers.grammar import Command
@@ -154,7 +155,7 @@ async def _begin(request: CreateRequest, thread: Conversation, services: Service
     finally:
         if not progress_ts.done():
             progress_ts.set_result(posted.ts if posted else "")
-    if posted and not steps.finished:
+    if posted:
         await place(replace(request, progress_ts=posted.ts), services.deps)
 
 
@@ -182,6 +183,7 @@ async def run_create(
         said, first = _failed(request, outcome, services)
     await farewell.ending(said)
     await talk.settle(await _last_edits(last, progress_ts, talk, first), services.deps.clock)
+    await note_told(request, services.deps)
 
 
 async def _tell_end(
@@ -198,6 +200,7 @@ async def _tell_end(
     said, first = _failed(request, why, services)
     await talk.say(said)
     await talk.settle(await _last_edits(ended, progress_ts, talk, first), services.deps.clock)
+    await note_told(request, services.deps)
 
 
 def _failed(request: CreateRequest, outcome: NotDone, services: Services) -> tuple[Message, Message]:

@@ -85,13 +85,14 @@ class _Server:
             sys.exit(0)
         config, answer = descriptors
         number, listener = _first_process(config, answer)
-        if number:
-            kernel.report(answer, {"pid": number})
-            with suppress(ProcessLookupError):
+        # Who asked may have given up by now, or ended the sandbox at once; the others must not end with it.
+        with suppress(BrokenPipeError, ProcessLookupError):
+            if number:
+                kernel.report(answer, {"pid": number})
                 _Sandbox(self, os.pidfd_open(number), config, listener)
                 config = -1
-            # Only now is it our child, and would die with us and not with the process between.
-            listener.send(b"!")
+                # Only now is it our child, and would die with us and not with the process between.
+                listener.send(b"!")
         os.close(answer)
         if config >= 0:
             os.close(config)
@@ -114,7 +115,9 @@ class _Sandbox:
     def _booted(self) -> None:
         """The first process hands over the agent's port, or has ended without."""
         self._server.off(self._talk.fileno())
-        message, descriptors, _, _ = socket.recv_fds(self._talk, 1, 1)
+        message, descriptors = b"", list[int]()
+        with suppress(ConnectionResetError):  # it was ended before it had read that it may begin
+            message, descriptors, _, _ = socket.recv_fds(self._talk, 1, 1)
         self._talk.close()
         if message:
             (self._listener,) = descriptors

@@ -85,7 +85,7 @@ async def continue_request(request_id: str, actor: Actor, deps: Deps) -> Outcome
                 code="request-unknown", what="This request is not in the audit log.", safe=NOTHING_CHANGED,
                 todo="Start again with `/hermes create home=NAME`.",
             )  # fmt: skip
-        owner = _owner(intent)
+        owner = owner_of(intent)
         denied = decide(Action.CREATE, actor, deps.roster.role_of(actor)) or decide(
             Action.CANCEL, actor, deps.roster.role_of(actor), owner=owner
         )
@@ -138,13 +138,13 @@ async def _look(intent: AuditRow, deps: Deps) -> Interrupted:
     return Interrupted(
         request_id=intent.request_id,
         action=Action(intent.action),
-        owner=_owner(intent),
+        owner=owner_of(intent),
         home=intent.home,
         workspace=intent.workspace,
-        channel=_where(rows)[0],
-        thread_ts=_where(rows)[1],
-        progress_ts=_progress(rows),
-        after=_last_step(rows),
+        channel=where_told(rows)[0],
+        thread_ts=where_told(rows)[1],
+        progress_ts=progress_of(rows),
+        after=last_step(rows),
         sandbox_id=sandbox_id,
         sandbox_known=known,
         restarted=intent.details.get("process") != deps.process,
@@ -162,19 +162,20 @@ async def _sandbox(intent: AuditRow, rows: Sequence[AuditRow], deps: Deps) -> st
     return made[0].sandbox_id if made else None
 
 
-def _where(rows: Sequence[AuditRow]) -> tuple[str, str]:
+def where_told(rows: Sequence[AuditRow]) -> tuple[str, str]:
     """(channel, thread) of a request: the latest thread that is known, else where it was typed."""
     threads = [(row.channel, row.thread_ts) for row in rows if row.thread_ts]
     return threads[-1] if threads else (rows[0].channel, "")
 
 
-def _progress(rows: Sequence[AuditRow]) -> str:
+def progress_of(rows: Sequence[AuditRow]) -> str:
     """The message that shows its steps."""
     noted = [str(row.details.get("progress_ts") or "") for row in rows]
     return next((ts for ts in reversed(noted) if ts), "")
 
 
-def _last_step(rows: Sequence[AuditRow]) -> Step | None:
+def last_step(rows: Sequence[AuditRow]) -> Step | None:
+    """The last one that was completed."""
     done = [
         int(row.code.removeprefix("step-"))
         for row in rows
@@ -204,7 +205,8 @@ async def _not_continuable(rows: Sequence[AuditRow], deps: Deps) -> Refused | No
     return None
 
 
-def _owner(intent: AuditRow) -> str:
+def owner_of(intent: AuditRow) -> str:
+    """Whose sandbox it is to become."""
     return str(intent.details.get("owner") or intent.actor)
 
 
@@ -212,7 +214,7 @@ def _request(rows: Sequence[AuditRow], intent: AuditRow, actor: Actor, request_i
     details = intent.details
     timeout = details.get("timeout")
     names = details.get("env_names")
-    channel, thread_ts = _where(rows)
+    channel, thread_ts = where_told(rows)
     return CreateRequest(
         request_id=request_id,
         actor=actor,
@@ -225,6 +227,6 @@ def _request(rows: Sequence[AuditRow], intent: AuditRow, actor: Actor, request_i
         channel=channel,
         thread_ts=thread_ts,
         continues=intent.request_id,
-        for_owner=_owner(intent),
+        for_owner=owner_of(intent),
         env_names=tuple(str(name) for name in names) if isinstance(names, (list, tuple)) else (),
     )

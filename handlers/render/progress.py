@@ -58,13 +58,15 @@ class Progress:
         return max(self.steps, default=None)
 
 
-def interrupted_progress(request_id: str, home: str, after: Step | None, line: str) -> Progress:
-    """What an old progress message becomes after a restart: true, and still."""
+def still_progress(
+    request_id: str, home: str, after: Step | None, line: str, *, note: str = "interrupted"
+) -> Progress:
+    """What an old progress message becomes after a restart: true, and still. ``note`` is on the next step."""
     done = after.value if after else 0
     steps = {step: StepEvent(step, StepState.DONE) for step in Step if step <= done}
     stuck = next((step for step in Step if step > done), None)
     if stuck is not None:
-        steps[stuck] = StepEvent(stuck, StepState.FAILED, "interrupted")
+        steps[stuck] = StepEvent(stuck, StepState.FAILED, note)
     return Progress(request_id=request_id, home=home, steps=steps, ended=line)
 
 

@@ -83,7 +83,7 @@ def _create() -> Iterator[Sample]:
     yield sample(progress.progress_message, "worst-end", values.progress(ANGRY).closed(ANGRY, well=False))
     for after in (None, *Step):
         line = interrupted.interrupted_line(values.interrupted(after=after))
-        stuck = progress.interrupted_progress(values.REQUEST, "atlas", after, line)
+        stuck = progress.still_progress(values.REQUEST, "atlas", after, line)
         yield sample(progress.progress_message, f"interrupted-{after or 0}", stuck)
     for until in (Step.SEED, Step.HEALTH):
         yield sample(

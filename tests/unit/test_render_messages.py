@@ -36,7 +36,7 @@ from handlers.render.failure import cleaned, failure_message
 from handlers.render.help import help_line, help_message, not_available, whoami_message
 from handlers.render.home import home_view
 from handlers.render.interrupted import interrupted_announcement, interrupted_message
-from handlers.render.progress import Progress, interrupted_progress, progress_message
+from handlers.render.progress import Progress, progress_message, still_progress
 from handlers.render.result import announcement_done, result_message
 from handlers.render.stop import decided_stop, looking, stop_card, stopped_message
 
@@ -132,7 +132,7 @@ def messages() -> Iterator[tuple[str, Message]]:
     yield "progress", progress_message(progress())
     yield "progress-hostile", progress_message(progress(LONG))
     yield "progress-done", progress_message(progress().closed("ready in 12 s", well=True))
-    yield "progress-interrupted", progress_message(interrupted_progress("r-1", "alpha", Step.SEED, "x"))
+    yield "progress-interrupted", progress_message(still_progress("r-1", "alpha", Step.SEED, "x"))
     yield "announcement", announcement_done(provisioned())
     yield "result", result_message(provisioned())
     yield "result-token", result_message(provisioned(generation=Generation.TOKEN, adopted=True))

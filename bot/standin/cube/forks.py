@@ -42,6 +42,7 @@ class ForkServer:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._channel: socket.socket | None = None
+        self._starting = asyncio.Lock()
 
     async def start(self) -> None:
         """Start it. Raises NamespaceError."""
@@ -57,6 +58,13 @@ class ForkServer:
                 start_new_session=True,
             )
             await boot_answer(self._process, {"channel": theirs.fileno()})
+
+    async def ready(self) -> None:
+        """Start another one where it has ended, and its sandboxes with it. Raises NamespaceError."""
+        async with self._starting:
+            if self._process is not None and self._process.returncode is not None:
+                await self.stop()
+                await self.start()
 
     async def stop(self) -> None:
         """End it, and with it what it has forked."""

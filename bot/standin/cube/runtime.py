@@ -101,6 +101,7 @@ class Runtime:
     async def _launch(self) -> None:
         groups = self._freezer.prepare(self._boot.sandbox_id)
         try:
+            await self._forks.ready()
             answers = self._forks.fork(self._boot.config(groups))
         except NamespaceError as error:
             raise BootError(str(error)) from error
