@@ -36,7 +36,7 @@ SHORT = Patience(
     probe_again=0.3,
     steady=0.5,
     not_ready=1.5,
-    give_up=4.0,
+    give_up=8.0,
     pause=0.1,
 )
 HTTP = "--http"

@@ -45,7 +45,9 @@ async def test_no_ack_and_no_answer_is_lost_while_it_stops(alone: Alone, options
         await asyncio.sleep(0.01)
 
     assert program.process.returncode == 0
-    assert set(outcomes) <= {"acked", "dispatch_failed"}
+    assert set(outcomes) <= {"acked", "dispatch_failed", "operation_timeout"}
+    # Five are typed at a time; those that cross the close of the connection can be acked by nobody.
+    assert outcomes.count("operation_timeout") <= 5
     taken = outcomes.count("acked")
     assert taken >= 50
     assert alone.calls("response_url") == answered + taken

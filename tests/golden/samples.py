@@ -23,6 +23,7 @@ from handlers.render import (
     progress,
     result,
     stop,
+    untold,
 )
 from handlers.verbs import BY_NAME
 from tests.golden import values
@@ -45,6 +46,7 @@ def samples() -> Iterator[Sample]:
     yield from _ends()
     yield from _failures()
     yield from _stop()
+    yield from _untold()
     yield from _access()
     yield from _notices()
     yield from _form()
@@ -184,6 +186,21 @@ def _stop() -> Iterator[Sample]:
         yield sample(notices.settled, f"keep-{label}", card.text, shown, stop.decided_keep(PERSON, AT))
     for begun in (False, True):
         yield sample(leaving.stop_leaving_message, f"begun-{begun}", LONGEST_PERSON, begun=begun)
+
+
+def _untold() -> Iterator[Sample]:
+    ends = {
+        "ready": values.untold(),
+        "ready-and-gone": values.untold(sandbox_id=""),
+        "not-ready": values.untold(well=False, reason="No free place on the node.", sandbox_id=""),
+        "worst": values.untold(
+            request=values.request(home=LONGEST_ID), well=False, reason=ANGRY, after=None, sandbox_id=""
+        ),
+    }
+    for label, found in ends.items():
+        yield sample(untold.untold_message, label, found)
+        yield sample(untold.untold_announcement, label, found)
+        yield sample(progress.progress_message, f"untold-{label}", untold.untold_progress(found))
 
 
 def _access() -> Iterator[Sample]:

@@ -27,6 +27,7 @@ from bot.domain.skills import OverlayPlan
 from bot.usecases.access import Access
 from bot.usecases.lifecycle import Stopped, StopPlan
 from bot.usecases.recovery import Interrupted
+from bot.usecases.untold import Untold
 from bot.usecases.whoami import WhoAmI
 from handlers.render.progress import Progress
 
@@ -225,3 +226,16 @@ def stopped(**changes: Any) -> Stopped:
         "studio_closed": True,
     }
     return Stopped(**(given | changes))
+
+
+def untold(**changes: Any) -> Untold:
+    """An end that a process before could not tell any more."""
+    given: dict[str, Any] = {
+        "request": request(),
+        "well": True,
+        "reason": "",
+        "after": Step.SEED,
+        "progress_ts": "1.2",
+        "sandbox_id": SANDBOX,
+    }
+    return Untold(**(given | changes))
