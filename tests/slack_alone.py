@@ -189,6 +189,7 @@ class Alone:
 async def slack_alone(folder: Path) -> AsyncIterator[Alone]:
     """Start Slack and the relay; end the bots that the test has started."""
     slack = SlackStandIn(state=folder / "slack", clock=StandInClock(folder / "clock-offset"), faults=Faults())
+    slack.world.limits.quicken(100)  # the bot is quicker than a real one, so its Slack is as well
     await slack.start()
     relay = Relay(int(slack.world.base_url.rpartition(":")[2]))
     await relay.start()
