@@ -160,12 +160,14 @@ async def test_no_ack_is_lost_while_slack_replaces_a_socket(alone: Alone, reason
 async def test_slack_that_ends_each_connection_at_once_meets_patience(alone: Alone) -> None:
     opened = alone.calls("apps.connections.open")
     begun = time.monotonic()
-    while time.monotonic() - begun < 0.8:  # the time over which the tries are counted
+    # Over 0.8 s the tries are counted; the first may have to wait when other tests cost connections, too.
+    while time.monotonic() - begun < 0.8 or alone.calls("apps.connections.open") == opened:
+        assert time.monotonic() - begun < 20, alone.log()[-3000:]
         if alone.slack.world.sockets.connected:
             await disconnect(alone, "refresh_requested")
         await asyncio.sleep(0.01)
 
-    assert 1 <= alone.calls("apps.connections.open") - opened <= 6 + AT_ONCE
+    assert alone.calls("apps.connections.open") - opened <= 6 + AT_ONCE
 
 
 async def test_nothing_of_all_this_wrote_a_traceback(alone: Alone) -> None:
