@@ -28,7 +28,7 @@ MIX = (
     (OUTSIDER, "whoami"),
     (OPERATOR, "help"),
     (OPERATOR, "craete home=alpha"),
-    (OPERATOR, "create"),
+    (OPERATOR, "create home=alpha home=beta"),
     (OUTSIDER, "create home=alpha env=OPENAI_API_KEY=EXAMPLE-{number}"),
     (OPERATOR, "create home=UPPER-{number}"),
     (OPERATOR, "create home=alpha timeout=soon"),
