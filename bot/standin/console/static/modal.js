@@ -15,6 +15,11 @@ export function listen() {
     event.preventDefault();
     close(false);
   });
+  // A browser may close it without asking, when nobody has touched the page since it opened.
+  dialog.addEventListener("close", () => {
+    const view = region.querySelector("form")?.dataset.view;
+    if (view && view !== closing) close(false);
+  });
   dialog.addEventListener("click", (event) => {
     const button = event.target.closest("[data-close]");
     if (button) close(button.dataset.close === "all");
