@@ -97,6 +97,7 @@ async def test_create_without_a_role_is_refused_in_three_sentences(site: Install
     assert "What is safe: Nothing was changed." in told
     assert "What to do: Ask an administrator for a role" in told
     assert not site.home("not-mine").exists()
+    await site.recorded(home="not-mine", result="refused")
     assert [row["result"] for row in site.rows(home="not-mine")] == ["", "refused"]
 
 

@@ -60,7 +60,7 @@ async def test_two_people_confirm_at_once_and_both_are_answered(site: Installed)
     )
 
     await card.saying("is gone")
-    [stopped] = site.rows(home="crowded", action="stop", phase="outcome")
+    stopped = await site.recorded(home="crowded", action="stop", phase="outcome", result="ok")
     loser = APPROVER if stopped["actor"] == OPERATOR else OPERATOR
     assert f"@{stopped['actor']} has already stopped it" in await site.told(loser, "What happened:")
     assert "it did not end well" not in await card.text()
