@@ -99,7 +99,7 @@ async def test_continue_finishes_what_a_crash_interrupted(site: Installed, crash
     assert not spins(await thread.messages())
     running = studio_environments(KEY)
     assert any("hermes-studio/server" in line for line in running), running
-    assert site.rows(home=thread.home, phase="outcome")[-1]["code"] == "provisioned"
+    await site.recorded(home=thread.home, phase="outcome", code="provisioned")
 
 
 async def test_stop_on_the_interrupted_thread_removes_the_sandbox(site: Installed) -> None:

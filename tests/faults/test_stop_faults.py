@@ -46,6 +46,7 @@ async def test_a_sandbox_stuck_in_pausing_is_waited_for_as_cube_asks_and_then_le
 
     claims = await stop_that_fails(site, "limbo")
 
+    await site.recorded(home="limbo", action="stop", phase="outcome")
     rows = site.rows(home="limbo", action="stop")
     assert claims.code == "cube-conflict-retry"
     assert claims.what == "Cube is still busy with another change of this sandbox."
