@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from bot.domain.audit import AuditEvent, AuditRow, ChainHead, ChainReport
+from bot.domain.heartbeat import Heartbeat
 from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import CreateSpec, Places, SandboxView, TemplateView
 from bot.domain.skills import Entry, OverlayPlan
@@ -46,8 +47,14 @@ class Cube(Protocol):
     async def kill(self, sandbox_id: str) -> None:
         """Destroy a sandbox."""
 
+    async def pause(self, sandbox_id: str) -> None:
+        """Ask for a pause. It may be still on its way then, and may never end: look afterwards."""
+
     async def resume(self, sandbox_id: str) -> None:
         """Wake a paused sandbox, keeping its idle timeout. Nothing happens to one that runs."""
+
+    async def set_timeout(self, sandbox_id: str, seconds: int) -> None:
+        """Its idle time from now on; -1 = never. Wakes nothing."""
 
     async def templates(self) -> Sequence[TemplateView]:
         """All templates."""
@@ -94,6 +101,26 @@ class MarkersFound:
     workspace: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePulse:
+    """What one look at a node tells about all its homes."""
+
+    free_bytes: int
+    """On the file system of its shared directory."""
+    skills_revision: str
+    """Names the content of the public Skills there; empty when there are none."""
+    heartbeats: Mapping[str, Heartbeat]
+    """By home-id; homes without a readable one are missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """What a home and a workspace take on the node, in bytes; None = too many files to count in time."""
+
+    home: int | None
+    workspace: int | None
+
+
 class Node(Protocol):
     """One Cubelet node, over SSH. Paths are built from ids, never taken. Errors: ``NodeError``."""
 
@@ -123,6 +150,12 @@ class Node(Protocol):
 
     async def read_access(self, places: Places) -> "StoredAccess | None":
         """The sign-in stored in the home, re-validated; None when there is none."""
+
+    async def pulse(self, shared_root: str, homes: Collection[str]) -> NodePulse:
+        """The heartbeats of these homes, and how the node is; one round trip however many there are."""
+
+    async def sizes(self, places: Places) -> Sizes:
+        """How much a home and its workspace hold."""
 
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
         """A shell command on the node. For examinations; changes have methods of their own."""
@@ -240,6 +273,9 @@ class AuditLog(Protocol):
 
         For each it is the last intent of the request that made it.
         """
+
+    async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
+        """By sandbox, intents and outcomes of pauses, resumes and keeps, newest first, at most 20 each."""
 
     async def recent(
         self,

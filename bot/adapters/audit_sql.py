@@ -116,6 +116,10 @@ class SqlAuditLog:
         made = await self._by_sandbox(made_for(actor, limit))
         return [*made.values()][::-1]
 
+    async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
+        """The pauses, resumes and keeps of each, newest first."""
+        raise NotImplementedError
+
     async def recent(
         self,
         *,

@@ -153,6 +153,14 @@ class CubeSdk:
         """Destroy a sandbox."""
         await self._control("kill", lambda: self._handle(sandbox_id).kill())
 
+    async def pause(self, sandbox_id: str) -> None:
+        """Ask for a pause, without the SDK's own waiting, which would call a slow pause a failed one."""
+        await self._control("pause", lambda: self._handle(sandbox_id).pause(wait=False))
+
+    async def set_timeout(self, sandbox_id: str, seconds: int) -> None:
+        """Its idle time from now on."""
+        await self._control("timeout", lambda: self._handle(sandbox_id).set_timeout(seconds))
+
     async def resume(self, sandbox_id: str) -> None:
         """Wake a paused sandbox.
 

@@ -8,7 +8,7 @@ import asyncio
 import functools
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from bot.domain.errors import NodeError
 from bot.domain.provisioning import Generation, Seeding, SignIn
 from bot.domain.rules import Deadlines
 from bot.domain.sandbox import Places
-from bot.ports import CommandResult, MarkersFound, Prepared, Seeded, StoredAccess
+from bot.ports import CommandResult, MarkersFound, NodePulse, Prepared, Seeded, Sizes, StoredAccess
 
 MAX_OUTPUT = 1024 * 1024
 """Bytes of standard output, and of standard error, that are kept; the rest is read and dropped."""
@@ -129,6 +129,14 @@ class SshNode:
             password=access.get("password", ""),
             sign_in=SignIn(access.get("sign_in", SignIn.KNOWN)),
         )
+
+    async def pulse(self, shared_root: str, homes: Collection[str]) -> NodePulse:
+        """The heartbeats of these homes, and how the node is."""
+        raise NotImplementedError
+
+    async def sizes(self, places: Places) -> Sizes:
+        """How much a home and its workspace hold."""
+        raise NotImplementedError
 
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
         """One command, sent once: when the connection ends under it, it is not sent again."""

@@ -43,7 +43,14 @@ class Action(StrEnum):
     """What can be asked for; also the ``action`` column of the audit log."""
 
     CREATE = "create"
+    STATUS = "status"
+    PAUSE = "pause"
+    RESUME = "resume"
+    KEEP = "keep"
     STOP = "stop"
+    CHECK = "check"
+    DIAGNOSE = "diagnose"
+    AUDIT = "audit"
     REVEAL = "reveal"
     CANCEL = "cancel"
     SEED_DEFAULT = "seed-default"
@@ -51,18 +58,46 @@ class Action(StrEnum):
     @property
     def word(self) -> str:
         """The action as a person says it, after *to*."""
-        return {"reveal": "open a Studio", "seed-default": "make a default home"}.get(self.value, self.value)
+        return _WORDS.get(self, self.value)
+
+
+_WORDS = {
+    Action.STATUS: "see how sandboxes are",
+    Action.KEEP: "change its idle time",
+    Action.CHECK: "check a sandbox",
+    Action.AUDIT: "read the audit log",
+    Action.REVEAL: "open a Studio",
+    Action.SEED_DEFAULT: "make a default home",
+}
 
 
 NEEDS: dict[Action, Role] = {
     Action.CREATE: Role.OPERATOR,
+    Action.STATUS: Role.VIEWER,
+    Action.PAUSE: Role.OPERATOR,
+    Action.RESUME: Role.OPERATOR,
+    Action.KEEP: Role.OPERATOR,
+    Action.CHECK: Role.OPERATOR,
+    Action.DIAGNOSE: Role.OPERATOR,
+    Action.AUDIT: Role.APPROVER,
     Action.STOP: Role.OPERATOR,
     Action.REVEAL: Role.OPERATOR,
     Action.CANCEL: Role.OPERATOR,
     Action.SEED_DEFAULT: Role.ADMIN,
 }
 
-OWNER_OR_APPROVER = frozenset({Action.STOP, Action.REVEAL, Action.CANCEL})
+OWNER_OR_APPROVER = frozenset(
+    {
+        Action.PAUSE,
+        Action.RESUME,
+        Action.KEEP,
+        Action.CHECK,
+        Action.DIAGNOSE,
+        Action.STOP,
+        Action.REVEAL,
+        Action.CANCEL,
+    }
+)
 """Actions on somebody's sandbox: its owner may, and any approver."""
 
 

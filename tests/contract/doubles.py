@@ -7,13 +7,15 @@ something in between, such as another person's press or a crash.
 """
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 from contract.double_faults import Failing, fault, overlay_after, own_link
 from contract.double_system import FixedIds, ManualClock, MemoryLock, MemoryLocks
 
 from bot.domain.errors import NodeError
+from bot.domain.heartbeat import Heartbeat
 from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import (
     ENVD_PORT,
@@ -29,8 +31,10 @@ from bot.ports import (
     CommandResult,
     MarkersFound,
     MountReport,
+    NodePulse,
     Prepared,
     Seeded,
+    Sizes,
     SkillsInventory,
     StoredAccess,
     StudioStarted,
@@ -70,6 +74,9 @@ class MemoryCube(Failing):
         self.up = True
         self.paused_cannot_be_killed = False
         """As platform 0.5.1 has it."""
+        self.pauses_get_stuck = False
+        """A pause is taken on and never comes to its end."""
+        self.now: Callable[[], datetime] = lambda: datetime(2026, 1, 1, tzinfo=UTC)
         self.outputs: dict[str, CommandResult] = {}
         """Answers of ``run``, by command; any other command ends with 0 and no output."""
         self._made = 0
@@ -116,6 +123,28 @@ class MemoryCube(Failing):
                 )
             if self.sandboxes.pop(sandbox_id, None) is None:
                 raise fault("kill", 404, f"sandbox {sandbox_id} not found")
+
+    async def pause(self, sandbox_id: str) -> None:
+        async with self._call("pause", sandbox_id):
+            view = self.sandboxes.get(sandbox_id)
+            if view is None:
+                raise fault("pause", 404, f"sandbox {sandbox_id} not found")
+            if view.state is SandboxState.PAUSING:
+                raise fault("pause", 409, BUSY)
+            if view.state is SandboxState.PAUSED:
+                words = "CubeMaster returned error code 130490: sandbox is already paused"
+                raise fault("pause", 500, words)
+            self.set_state(sandbox_id, SandboxState.PAUSING if self.pauses_get_stuck else SandboxState.PAUSED)
+
+    async def set_timeout(self, sandbox_id: str, seconds: int) -> None:
+        async with self._call("set_timeout", sandbox_id, seconds):
+            view = self.sandboxes.get(sandbox_id)
+            if view is None:
+                raise fault("timeout", 404, f"sandbox {sandbox_id} not found")
+            if seconds < -1:
+                raise fault("timeout", 400, "invalid timeout: must be -1 or not negative")
+            end = None if seconds < 0 else (self.now() + timedelta(seconds=seconds)).isoformat()
+            self.sandboxes[sandbox_id] = replace(view, end_at=end)
 
     async def resume(self, sandbox_id: str) -> None:
         async with self._call("resume", sandbox_id):
@@ -177,6 +206,8 @@ class MemoryHome:
     markers: set[str] = field(default_factory=set)
     answers: set[str] = field(default_factory=set)
     skills: dict[str, Entry] = field(default_factory=dict)
+    heartbeat: Heartbeat | None = None
+    size: int | None = 4096
 
 
 class MemoryNode(Failing):
@@ -192,6 +223,7 @@ class MemoryNode(Failing):
         self.free_bytes = 100 * 1024**3
         self.files_in_default_home = 7
         self.outputs: dict[str, CommandResult] = {}
+        self.skills_revision = "5f1d0c2a"
         self.closed = False
 
     @property
@@ -260,6 +292,20 @@ class MemoryNode(Failing):
         async with self._call("read_access", places):
             home = self.homes.get(places.home_id)
             return home.access if home else None
+
+    async def pulse(self, shared_root: str, homes: Collection[str]) -> NodePulse:
+        async with self._call("pulse", shared_root, homes):
+            beats = {home: self.homes[home].heartbeat for home in homes if home in self.homes}
+            return NodePulse(
+                free_bytes=self.free_bytes,
+                skills_revision=self.skills_revision if self.public_skills is not None else "",
+                heartbeats={home: beat for home, beat in beats.items() if beat is not None},
+            )
+
+    async def sizes(self, places: Places) -> Sizes:
+        async with self._call("sizes", places):
+            home, workspace = self.homes.get(places.home_id), self.workspaces.get(places.workspace_id)
+            return Sizes(home=home.size if home else 0, workspace=workspace.size if workspace else 0)
 
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
         async with self._call("run", command, stdin, deadline):

@@ -25,6 +25,8 @@ from bot.domain.audit import (
 
 T = TypeVar("T")
 
+MOST_CHANGES = 20
+
 
 class Unredacted:
     """A redactor for tests whose rows hold no secrets."""
@@ -104,6 +106,16 @@ class MemoryAuditLog:
         self.reads.append("created_by")
         makers = [row for row in self._makers().values() if row["actor"] == actor]
         return [self._intent_behind(row) for row in makers[::-1][:limit]]
+
+    async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
+        self.reads.append("changes")
+        found: dict[str, list[AuditRow]] = {}
+        for row in reversed(self._rows):
+            telling = row["phase"] in {"intent", "outcome"} and row["action"] in {"pause", "resume", "keep"}
+            kept = found.setdefault(str(row["sandbox"]), []) if row["sandbox"] in sandbox_ids else []
+            if telling and row["sandbox"] in sandbox_ids and len(kept) < MOST_CHANGES:
+                kept.append(row_of(row))
+        return {sandbox: rows for sandbox, rows in found.items() if rows}
 
     async def recent(
         self,

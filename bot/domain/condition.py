@@ -1,0 +1,208 @@
+"""How a sandbox is, in one of ten exact words: decided from what was seen, never from what was remembered."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from bot.domain.heartbeat import Heartbeat, Inside
+from bot.domain.sandbox import SandboxState, SandboxView
+
+START_GRACE = timedelta(seconds=120)
+"""What a new or just woken sandbox may take until its heartbeat is there."""
+
+WAKE_GRACE = timedelta(seconds=45)
+"""A request may just have woken it; its next heartbeat is due within 20 s."""
+
+PAUSE_PATIENCE = timedelta(seconds=180)
+"""A pause that takes longer is stuck; the longest that Cube itself waits for one is 120 s."""
+
+
+class Condition(StrEnum):
+    """Our words for the state of a sandbox."""
+
+    READY = "ready"
+    STARTING = "starting"
+    DEGRADED = "degraded"
+    ASLEEP = "asleep"
+    PAUSING = "pausing"
+    STUCK = "stuck"
+    DARK = "dark"
+    UNRESUMABLE = "unresumable"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
+SENTENCES: dict[Condition, str] = {
+    Condition.READY: "Studio works.",
+    Condition.STARTING: "It runs; Studio is not ready yet.",
+    Condition.DEGRADED: "It runs, but something in it does not work.",
+    Condition.ASLEEP: "It is paused and keeps its memory; opening its Studio wakes it.",
+    Condition.PAUSING: "It is just being paused.",
+    Condition.STUCK: "Its pause does not come to an end.",
+    Condition.DARK: "Cube says that it runs, but nothing in it answers.",
+    Condition.UNRESUMABLE: "It is paused, and Cube cannot wake it; home and workspace are safe.",
+    Condition.GONE: "It does not exist any more; home and workspace are on the node.",
+    Condition.UNKNOWN: "It cannot be told how it is.",
+}
+"""What each word means, when nothing more exact is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What the audit log remembers of a sandbox; facts about what was done, never about how it is."""
+
+    timeout: int | None = None
+    """Idle seconds that were last asked for; -1 = never, None = nobody knows."""
+    ours: bool = False
+    """The bot made it, so it is paused when idle, never destroyed."""
+    changed_at: datetime | None = None
+    """When it was last made, woken or given a Studio."""
+    pause_asked_at: datetime | None = None
+    """When a pause was asked for that has not ended well since."""
+    pause_given_up: bool = False
+    """That pause was waited for, in vain."""
+    cannot_resume: bool = False
+    """Cube has refused to wake it for good, and nobody has woken it since."""
+    resume_undone: bool = False
+    """It was woken and went back to sleep at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """Everything that was seen of one sandbox at one moment."""
+
+    view: SandboxView | None
+    """None: Cube has said twice that it does not exist."""
+    now: datetime
+    listed: bool = True
+    """False: Cube's list left it out, and only a question by id brought it to light."""
+    heartbeat: Heartbeat | None = None
+    node_answered: bool = True
+    """False: the node could not be asked for heartbeats."""
+    reached: bool | None = None
+    """Whether a request through Cube's proxy was answered; None = none was made."""
+    past: Past = Past()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The word, and the sentence for exactly this case."""
+
+    condition: Condition
+    sentence: str
+
+
+def judge(sight: Sight) -> Judged:
+    """The state word and its sentence. What cannot be told is ``unknown``, never rounded up or down."""
+    view = sight.view
+    if view is None:
+        return _judged(Condition.GONE)
+    match view.state:
+        case SandboxState.PAUSED:
+            return _asleep(sight)
+        case SandboxState.PAUSING:
+            return _pausing(sight, view)
+        case SandboxState.RUNNING:
+            return _running(sight, view)
+        case SandboxState.UNKNOWN:
+            return _judged(Condition.UNKNOWN, "Cube itself does not say in which state it is.")
+
+
+def last_activity(view: SandboxView, past: Past) -> datetime | None:
+    """When somebody last used it, as far as its deadline and its idle time tell."""
+    deadline = moment(view.end_at)
+    if deadline is None or past.timeout is None or past.timeout < 0:
+        return None
+    return deadline - timedelta(seconds=past.timeout)
+
+
+def moment(text: str | None) -> datetime | None:
+    """One of Cube's times; None for what is none."""
+    try:
+        read = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return read if read is None or read.tzinfo else None
+
+
+def _judged(condition: Condition, sentence: str = "") -> Judged:
+    return Judged(condition=condition, sentence=sentence or SENTENCES[condition])
+
+
+def _asleep(sight: Sight) -> Judged:
+    if sight.past.cannot_resume:
+        return _judged(Condition.UNRESUMABLE)
+    if sight.past.resume_undone:
+        return _judged(
+            Condition.ASLEEP, "It is paused: it was woken, and went back to sleep at once. Wake it again."
+        )
+    return _judged(Condition.ASLEEP)
+
+
+def _pausing(sight: Sight, view: SandboxView) -> Judged:
+    since = sight.past.pause_asked_at or moment(view.end_at)
+    too_long = since is not None and sight.now - since > PAUSE_PATIENCE
+    return _judged(Condition.STUCK if too_long or sight.past.pause_given_up else Condition.PAUSING)
+
+
+def _running(sight: Sight, view: SandboxView) -> Judged:
+    if not sight.listed:
+        return _judged(
+            Condition.UNKNOWN,
+            "Cube leaves it out of its list and shows it only when asked for it: its node may not answer.",
+        )
+    if sight.reached is False:
+        return _judged(Condition.DARK)
+    beat = sight.heartbeat
+    if beat is not None and beat.sandbox and beat.sandbox != view.sandbox_id:
+        beat = None  # left in the home by the sandbox before this one
+    if beat is None or not beat.fresh:
+        return _without_sign(sight, view, beat)
+    if beat.studio is Inside.READY and beat.envd is not False:
+        return _judged(Condition.READY)
+    if _just_changed(sight, view):
+        return _judged(Condition.STARTING)
+    return _degraded(beat)
+
+
+def _without_sign(sight: Sight, view: SandboxView, beat: Heartbeat | None) -> Judged:
+    if sight.reached:
+        return _judged(Condition.DEGRADED, "It answers, but its heartbeat has stopped.")
+    if _just_changed(sight, view):
+        return _judged(Condition.STARTING)
+    if not sight.node_answered:
+        return _judged(Condition.UNKNOWN, "Cube says that it runs; its node cannot be asked how it is.")
+    if beat is None:
+        return _judged(
+            Condition.UNKNOWN, "Cube says that it runs; it has no heartbeat, so nobody can tell how it is."
+        )
+    return _judged(
+        Condition.DARK, f"Cube says that it runs, but its last sign of life is {_ago(beat.age)} old."
+    )
+
+
+def _just_changed(sight: Sight, view: SandboxView) -> bool:
+    changes = [when for when in (moment(view.started_at), sight.past.changed_at) if when]
+    used = last_activity(view, sight.past)
+    return any(sight.now - when < START_GRACE for when in changes) or (
+        used is not None and sight.now - used < WAKE_GRACE
+    )
+
+
+def _degraded(beat: Heartbeat) -> Judged:
+    if beat.envd is False:
+        return _judged(Condition.DEGRADED, "Cube's command service in it does not answer.")
+    if beat.studio is Inside.SILENT:
+        return _judged(Condition.DEGRADED, "It runs, but Studio in it does not answer.")
+    if beat.studio is Inside.NOT_READY:
+        why = f" ({beat.note})" if beat.note else ""
+        return _judged(Condition.DEGRADED, f"Studio answers, but does not work{why}.")
+    return _judged(Condition.UNKNOWN, "It gives a sign of life that says nothing about Studio.")
+
+
+def _ago(seconds: float) -> str:
+    whole = int(seconds)
+    if whole < 120:  # noqa: PLR2004 - below two minutes, seconds are the more natural word
+        return f"{whole} s"
+    minutes = whole // 60
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"  # noqa: PLR2004 - the same for hours
