@@ -10,7 +10,7 @@ NODE_READY := tests/node/node_modules/.ready
 SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test test-postgres test-browser test-types bench lint lock clean system
+.PHONY: help demo console test test-faults test-postgres test-browser test-types bench lint lock clean system
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 — \2/'
@@ -22,7 +22,10 @@ console: $(READY) system ## a local Slack in the browser, with the bot and a sta
 	$(BIN)/hermes-bot standin --with-bot
 
 test: $(READY) system ## the test suite
-	$(BIN)/pytest $(SPREAD) -m "not browser"
+	$(BIN)/pytest $(SPREAD) -m "not browser and not faults"
+
+test-faults: $(READY) system ## the whole bot with one thing broken: killed, cut off, refused, out of room
+	$(BIN)/pytest $(SPREAD) -m faults tests/faults
 
 test-postgres: $(READY) ## what a PostgreSQL database must do, on a server of its own
 	@.ci/system-packages '/usr/lib/postgresql/*/bin/initdb:postgresql' >&2
