@@ -92,6 +92,8 @@ class NodeEvidence:
 
     now: float
     """The node's clock."""
+    asked: tuple[float, float] | None = None
+    """The bot's clock before and after."""
     home: Place
     workspace: Place
     public_skills: Place
@@ -138,7 +140,7 @@ class GuestEvidence:
 
     now: float
     """The sandbox's clock."""
-    asked: tuple[float, float] = (0.0, 0.0)
+    asked: tuple[float, float] | None = None
     """The bot's clock before and after."""
     uid: int | None = None
     home: Mounted = Mounted(path="")
@@ -194,8 +196,6 @@ class Evidence:
     """None: the home has none."""
     inside: GuestEvidence | Unseen
     studio: StudioEvidence | Unseen
-    node_asked: tuple[float, float] = (0.0, 0.0)
-    """The bot's clock before and after the look at the node."""
     studio_port: int = 9000
     min_free: int = 0
     """Bytes that this installation wants free on a node."""

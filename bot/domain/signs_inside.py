@@ -156,7 +156,7 @@ def clock_signs(evidence: Evidence) -> Iterator[Sign]:
     """Whose clock is wrong, by comparing three."""
     ahead: dict[str, float] = {}
     if isinstance(evidence.node, NodeEvidence):
-        ahead["node"] = _ahead(evidence.node.now, evidence.node_asked)
+        ahead["node"] = _ahead(evidence.node.now, evidence.node.asked)
     if isinstance(evidence.inside, GuestEvidence):
         ahead["sandbox"] = _ahead(evidence.inside.now, evidence.inside.asked)
     beat = last_beat(evidence)
@@ -174,9 +174,9 @@ def _wrong(wrong: Mapping[str, float]) -> Iterator[Sign]:
         yield Sign("clock-skew", f"The {who}'s clock is {_skew(by)} the bot's.")
 
 
-def _ahead(told: float, asked: tuple[float, float]) -> float:
+def _ahead(told: float, asked: tuple[float, float] | None) -> float:
     """Seconds that a clock is surely ahead of the bot's (behind: negative), whatever the way took."""
-    before, after = asked
+    before, after = asked or (told, told)
     if told > after:
         return told - after
     return told - before if told < before else 0.0

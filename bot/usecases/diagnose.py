@@ -15,7 +15,7 @@ from bot.domain.audit import AuditUnavailableError
 from bot.domain.condition import Past, Sight, judge
 from bot.domain.cube_errors import FaultClass
 from bot.domain.diagnosis import Diagnosis, diagnose
-from bot.domain.errors import CubeError, DomainError
+from bot.domain.errors import CubeError, DomainError, NodeError
 from bot.domain.evidence import (
     CubeEvidence,
     Evidence,
@@ -31,6 +31,7 @@ from bot.domain.rules import NodeRules
 from bot.domain.sandbox import Places, SandboxState, SandboxView
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
+from bot.usecases.launch_secrets import learn
 from bot.usecases.occupancy import confirmed, look
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 from bot.usecases.waking import wake
@@ -42,6 +43,7 @@ SPARE_SECONDS = 5.0
 """What a side may take beyond the deadline of its adapter, which knows better what it has waited for."""
 
 _FOR_GOOD = frozenset({FaultClass.UNRESUMABLE_TAP_BUSY, FaultClass.BAD_REQUEST})
+WITHHELD = "not shown: the secrets of this home could not be read, so they could not be taken out of it"
 ASLEEP = Unseen(why="it is not running, and looking would wake it", asleep=True)
 
 
@@ -173,11 +175,10 @@ async def _look(view: SandboxView, waking: _Waking, deps: Deps) -> Evidence:
     current = view if isinstance(cube, Unseen) else cube.view
     running = current is not None and current.state is SandboxState.RUNNING and not isinstance(cube, Unseen)
     rules = deps.rules.node(view.node) or (deps.rules.nodes[0] if len(deps.rules.nodes) == 1 else None)
-    before = deps.clock.now().timestamp()
     node, beat, inside, studio = await asyncio.gather(
         _side("the node", _node(view, rules, deps), deps.rules.deadlines.node * 2),
         _side("the heartbeat", _beat(view, rules, deps), deps.rules.deadlines.node * 2),
-        _side("the inside", _inside(view, deps), deps.rules.deadlines.guest) if running else _asleep(),
+        _side("the inside", _inside(view, rules, deps), deps.rules.deadlines.guest) if running else _asleep(),
         _side("Studio", _studio(view, deps), deps.rules.deadlines.guest) if running else _asleep(),
     )
     now = deps.clock.now()
@@ -201,7 +202,6 @@ async def _look(view: SandboxView, waking: _Waking, deps: Deps) -> Evidence:
         heartbeat=beat,
         inside=inside,
         studio=studio,
-        node_asked=(before, now.timestamp()),
         studio_port=deps.rules.studio.port,
         min_free=int(deps.rules.limits.min_free_gib * 1024**3),
     )
@@ -260,7 +260,9 @@ async def _past(view: SandboxView, deps: Deps) -> Past:  # noqa: ARG001 - what t
 async def _node(view: SandboxView, rules: NodeRules | None, deps: Deps) -> NodeEvidence | Unseen:
     if rules is None or not view.home:
         return Unseen(why="which node and home it has is not known")
-    return await deps.nodes[rules.id].examine(_places(view, rules))
+    before = deps.clock.now().timestamp()
+    seen = await deps.nodes[rules.id].examine(_places(view, rules))
+    return replace(seen, asked=(before, deps.clock.now().timestamp()))
 
 
 async def _beat(view: SandboxView, rules: NodeRules | None, deps: Deps) -> Heartbeat | Unseen | None:
@@ -273,13 +275,34 @@ def _places(view: SandboxView, rules: NodeRules) -> Places:
     return Places(shared_root=rules.shared_root, home_id=view.home, workspace_id=view.workspace or view.home)
 
 
-async def _inside(view: SandboxView, deps: Deps) -> GuestEvidence:
-    return await deps.guest.examine(
-        view.sandbox_id,
-        port=deps.rules.studio.port,
-        endpoints=deps.rules.endpoints,
-        now=lambda: deps.clock.now().timestamp(),
+async def _inside(view: SandboxView, rules: NodeRules | None, deps: Deps) -> GuestEvidence:
+    seen, known = await asyncio.gather(
+        deps.guest.examine(
+            view.sandbox_id,
+            port=deps.rules.studio.port,
+            endpoints=deps.rules.endpoints,
+            now=lambda: deps.clock.now().timestamp(),
+        ),
+        _learn_secrets(view, rules, deps),
     )
+    if seen.log_tail and not known:
+        return replace(seen, log_tail=(WITHHELD,))
+    return seen
+
+
+async def _learn_secrets(view: SandboxView, rules: NodeRules | None, deps: Deps) -> bool:
+    """Whether the redactor knows the secrets of this home, so that a log of it may be shown."""
+    if rules is None or not view.home:
+        return False
+    node, places = deps.nodes[rules.id], _places(view, rules)
+    try:
+        env, access = await asyncio.gather(node.launch_env(places), node.read_access(places))
+    except NodeError:
+        return False
+    learn(env or {}, deps.redactor)
+    if access is not None:
+        deps.redactor.learn(*(secret for secret in (access.token, access.password) if secret))
+    return True
 
 
 async def _studio(view: SandboxView, deps: Deps) -> StudioEvidence:

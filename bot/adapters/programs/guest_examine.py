@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import time
 from pathlib import Path
@@ -163,11 +164,21 @@ def log_tail(web_home: str) -> list[str]:
         except (OSError, Refusal):
             continue
         with os.fdopen(fd, "rb") as file:
-            file.seek(max(0, os.fstat(fd).st_size - LOG_BYTES))
+            start = max(0, os.fstat(fd).st_size - LOG_BYTES)
+            file.seek(start)
             text = file.read(LOG_BYTES).decode("utf-8", "replace")
-        shown = ["".join(c for c in line if c.isprintable()) for line in text.splitlines()]
-        lines += [f"{name}: {line[:LINE_CHARACTERS]}" for line in shown if line.strip()][-LOG_LINES:]
+        whole = text.splitlines()[1 if start else 0 :]
+        lines += [f"{name}: {shown}" for shown in map(log_line, whole) if shown][-LOG_LINES:]
     return lines
+
+
+def log_line(line: str) -> str:
+    """A line without control characters and tokens, cut between words: half a secret is known to nobody."""
+    text = re.sub(r"token=[^\s&]+|\b[0-9a-fA-F]{64}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]+", "(hidden)", line)
+    text = "".join(c if c.isprintable() else " " for c in text).strip()
+    if len(text) <= LINE_CHARACTERS:
+        return text
+    return text[:LINE_CHARACTERS].rpartition(" ")[0] + " (cut)"
 
 
 def config_kind(path: str) -> str:
