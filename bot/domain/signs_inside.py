@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from bot.domain.condition import Condition
 from bot.domain.evidence import Evidence, GuestEvidence, Mounted, NodeEvidence, Unseen
 from bot.domain.heartbeat import Inside
 from bot.domain.signs import FULL_BYTES, Sign, names, size, span, unsafe_for_wal
@@ -49,6 +50,9 @@ def inside_signs(evidence: Evidence) -> Iterator[Sign]:
 
 def _unseen(evidence: Evidence, seen: Unseen) -> Iterator[Sign]:
     if seen.asleep:
+        refused = not isinstance(evidence.cube, Unseen) and evidence.cube.wake_refused
+        if refused or evidence.judged.condition is not Condition.ASLEEP:
+            return  # that it does not run is told with its own reason
         yield Sign("asleep-inside", "It was not looked at from inside, because that would wake it.")
         return
     studio = evidence.studio

@@ -32,7 +32,7 @@ from bot.domain.sandbox import Places, SandboxState, SandboxView
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
 from bot.usecases.launch_secrets import learn
-from bot.usecases.occupancy import confirmed, look
+from bot.usecases.occupancy import confirmed, labelled, look
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 from bot.usecases.waking import wake
 
@@ -220,10 +220,12 @@ def _reached(inside: GuestEvidence | Unseen, studio: StudioEvidence | Unseen) ->
 async def _cube(view: SandboxView, waking: _Waking, deps: Deps) -> CubeEvidence:
     """By list and by id: only a list has a word for a pause on its way, and only an id proves absence."""
     listed, got, template, past = await asyncio.gather(
-        deps.cube.list(), confirmed(deps, view.sandbox_id), _template(view, deps), _past(view, deps)
+        _listed(deps), confirmed(deps, view.sandbox_id), _template(view, deps), _past(view, deps)
     )
     row = next((one for one in listed if one.sandbox_id == view.sandbox_id), None)
     current = None if got is None else replace(view, state=_state(row, got), end_at=got.end_at)
+    refused = waking.refused
+    for_good = refused is not None and refused.fault.kind in _FOR_GOOD
     others = [one for one in listed if view.home and one.home == view.home]
     return CubeEvidence(
         view=current,
@@ -232,10 +234,19 @@ async def _cube(view: SandboxView, waking: _Waking, deps: Deps) -> CubeEvidence:
         listed=row is not None,
         others=tuple(sorted(one.sandbox_id for one in others if one.sandbox_id != view.sandbox_id)),
         template_status=template,
-        past=past,
-        wake_refused=str(waking.refused or ""),
-        wake_for_good=waking.refused is not None and waking.refused.fault.kind in _FOR_GOOD,
+        past=replace(past, cannot_resume=past.cannot_resume or for_good),
+        wake_refused=str(refused or ""),
+        wake_for_good=for_good,
     )
+
+
+async def _listed(deps: Deps) -> list[SandboxView]:
+    """All sandboxes, with what the audit log knows where Cube has lost their labels."""
+    listed = await deps.cube.list()
+    try:
+        return await labelled(listed, deps)
+    except AuditUnavailableError:
+        return listed
 
 
 def _state(row: SandboxView | None, got: SandboxView) -> SandboxState:
