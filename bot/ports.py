@@ -4,13 +4,14 @@ Every method that crosses a network has a deadline inside its adapter and raises
 ``bot.domain.errors``; no vendor type or vendor exception passes a port.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from bot.domain.audit import AuditEvent, AuditRow, ChainHead, ChainReport
+from bot.domain.evidence import GuestEvidence, NodeEvidence
 from bot.domain.heartbeat import Heartbeat
 from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import CreateSpec, Places, SandboxView, TemplateView
@@ -157,6 +158,9 @@ class Node(Protocol):
     async def sizes(self, places: Places) -> Sizes:
         """How much a home and its workspace hold."""
 
+    async def examine(self, places: Places) -> NodeEvidence:
+        """Everything that can be seen of these directories by looking; one round trip, nothing is woken."""
+
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
         """A shell command on the node. For examinations; changes have methods of their own."""
 
@@ -229,6 +233,18 @@ class Guest(Protocol):
 
     async def start_studio(self, sandbox_id: str, *, port: int, auth: str) -> StudioStarted:
         """Make sure that a Studio runs on the mounted home, then secure its sign-in, all from inside."""
+
+    async def examine(
+        self, sandbox_id: str, *, port: int, endpoints: Sequence[str], now: Callable[[], float]
+    ) -> GuestEvidence:
+        """Look at everything inside, in one command that leaves nothing behind.
+
+        Args:
+            sandbox_id: it must run, because looking would wake it.
+            port: Studio's.
+            endpoints: those that a sandbox must reach; each is tried with one TCP connection.
+            now: the bot's clock, in seconds since the epoch, to compare the sandbox's with.
+        """
 
     async def stop_studio(self, sandbox_id: str) -> bool:
         """End Studio cleanly, so that its databases are closed. False when none was running."""

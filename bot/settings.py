@@ -200,6 +200,7 @@ class Settings(_Section):
             studio=StudioRules(**toml.studio.model_dump(), domain=self.cube.domain),
             env_defaults=toml.env.defaults,
             env_profiles=toml.env.profiles,
+            endpoints=toml.network.endpoints,
         )
 
 

@@ -71,6 +71,7 @@ def install(
 ) -> Installation:
     """Make one with the usual cast."""
     cube, node, clock, locks = MemoryCube(), MemoryNode("node-1"), ManualClock(), MemoryLocks()
+    node.clock = clock.now
     guest = MemoryGuest(cube, node)
     studio = MemoryStudio(cube, guest)
     log = MemoryAuditLog(clock.now)

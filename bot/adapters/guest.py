@@ -7,12 +7,15 @@ programs give it, cut to sizes that a message can bear, and no secret is part of
 import base64
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bot.adapters.programs.assemble import MOUNTS_FILES, SKILLS_FILES, STUDIO_FILES, program
+from bot.adapters.guest_evidence import guest_evidence
+from bot.adapters.programs.assemble import EXAMINE_FILES, MOUNTS_FILES, SKILLS_FILES, STUDIO_FILES, program
 from bot.domain.cube_errors import FaultClass
+from bot.domain.endpoints import address_of
 from bot.domain.errors import CubeError, GuestError
+from bot.domain.evidence import GuestEvidence
 from bot.domain.provisioning import AgentFacts, Generation, SignIn
 from bot.domain.rules import Deadlines
 from bot.domain.sandbox import GUEST_HOME, GUEST_PUBLIC_SKILLS, GUEST_WORKSPACE
@@ -42,6 +45,7 @@ _NOT_YET = frozenset(
     }
 )
 _PROGRAMS = {
+    "examine": (EXAMINE_FILES, ("examine",)),
     "check_mounts": (MOUNTS_FILES, ("check_mounts",)),
     "inventory": (SKILLS_FILES, ("inventory", "apply")),
     "apply": (SKILLS_FILES, ("inventory", "apply")),
@@ -141,6 +145,16 @@ class GuestPrograms:
         """End Studio cleanly."""
         answer = await self._ask(sandbox_id, "stop", {"port": self._studio_port}, STOP_SECONDS)
         return answer.get("stopped") is True
+
+    async def examine(
+        self, sandbox_id: str, *, port: int, endpoints: Sequence[str], now: Callable[[], float]
+    ) -> GuestEvidence:
+        """Look at everything inside; what could not be seen is told part by part."""
+        wanted = [(text, address_of(text)) for text in endpoints]
+        tried = [[text, *address] for text, address in wanted if address]
+        before = now()
+        answer = await self._ask(sandbox_id, "examine", {"port": port, "endpoints": tried})
+        return guest_evidence(answer, tuple(endpoints), (before, now()))
 
     async def _ask(
         self, sandbox_id: str, verb: str, arguments: Mapping[str, Any], deadline: float | None = None

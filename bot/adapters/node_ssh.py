@@ -15,8 +15,10 @@ from typing import Any
 
 import asyncssh
 
-from bot.adapters.programs.assemble import NODE_FILES, NODE_VERBS, program
+from bot.adapters.node_evidence import node_evidence
+from bot.adapters.programs.assemble import EXAMINE_NODE_FILES, NODE_FILES, NODE_VERBS, program
 from bot.domain.errors import NodeError
+from bot.domain.evidence import NodeEvidence
 from bot.domain.provisioning import Generation, Seeding, SignIn
 from bot.domain.rules import Deadlines
 from bot.domain.sandbox import Places
@@ -138,6 +140,12 @@ class SshNode:
         """How much a home and its workspace hold."""
         raise NotImplementedError
 
+    async def examine(self, places: Places) -> NodeEvidence:
+        """How the node's side of the mounts stands. ``config.yaml`` is judged here, off the event loop."""
+        command = "python3 -I -c " + shlex.quote(program(EXAMINE_NODE_FILES, ("examine",)))
+        answer = await self._verb("examine", places, command=command)
+        return await asyncio.to_thread(node_evidence, answer)
+
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
         """One command, sent once: when the connection ends under it, it is not sent again."""
         exit_code, stdout, stderr = await self._execute(command, stdin, deadline)
@@ -156,7 +164,9 @@ class SshNode:
             except (asyncssh.Error, OSError):
                 return
 
-    async def _verb(self, verb: str, places: Places, *, repeat: bool = True, **more: Any) -> dict[str, Any]:
+    async def _verb(
+        self, verb: str, places: Places, *, repeat: bool = True, command: str = "", **more: Any
+    ) -> dict[str, Any]:
         arguments = {
             "shared_root": places.shared_root,
             "home_id": places.home_id,
@@ -165,7 +175,7 @@ class SshNode:
             **more,
         }
         stdin = json.dumps(arguments).encode("utf-8")
-        command = f"{self._program} {verb}"
+        command = f"{command or self._program} {verb}"
         try:
             answer = await self._execute(command, stdin, self._deadlines.node)
         except NodeError as error:

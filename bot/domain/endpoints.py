@@ -24,6 +24,24 @@ def is_endpoint(text: str) -> bool:
     return _is_authority(web[1]) if web else _is_ipv6(text) or _is_authority(text)
 
 
+def address_of(text: str) -> tuple[str, int] | None:
+    """Host and port of an endpoint, for a TCP connection; None for what is none.
+
+    Without a port it is 80 for ``http://`` and 443 for everything else.
+    """
+    if not is_endpoint(text):
+        return None
+    web = _WEB.fullmatch(text)
+    default = 80 if text.lower().startswith("http://") else 443
+    if not web and _is_ipv6(text):
+        return text, default
+    parts = _AUTHORITY.fullmatch(web[1] if web else text)
+    if not parts:
+        return None
+    host, port = parts.groups()
+    return host.strip("[]"), int(port) if port else default
+
+
 def _is_authority(text: str) -> bool:
     parts = _AUTHORITY.fullmatch(text)
     if not parts:

@@ -80,6 +80,9 @@ class Rules:
     env_defaults: Mapping[str, str] = field(default_factory=dict)
     env_profiles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    endpoints: tuple[str, ...] = ()
+    """What every sandbox must reach."""
+
     def node(self, node_id: str) -> NodeRules | None:
         """The configured node of that id."""
         return next((n for n in self.nodes if n.id == node_id), None)

@@ -7,15 +7,18 @@ something in between, such as another person's press or a crash.
 """
 
 import builtins
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from contract.double_evidence import well_guest, well_node
 from contract.double_faults import Failing, fault, overlay_after, own_link
 from contract.double_system import FixedIds, ManualClock, MemoryLock, MemoryLocks
 
 from bot.domain.errors import NodeError
-from bot.domain.heartbeat import Heartbeat
+from bot.domain.evidence import GuestEvidence, NodeEvidence, Place
+from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import (
     ENVD_PORT,
@@ -225,6 +228,9 @@ class MemoryNode(Failing):
         self.outputs: dict[str, CommandResult] = {}
         self.skills_revision = "5f1d0c2a"
         self.closed = False
+        self.clock: Callable[[], datetime] = lambda: datetime(2026, 1, 1, tzinfo=UTC)
+        self.examined: dict[str, Any] = {}
+        """Parts of an examination that shall not be well."""
 
     @property
     def node_id(self) -> str:
@@ -307,6 +313,17 @@ class MemoryNode(Failing):
             home, workspace = self.homes.get(places.home_id), self.workspaces.get(places.workspace_id)
             return Sizes(home=home.size if home else 0, workspace=workspace.size if workspace else 0)
 
+    async def examine(self, places: Places) -> NodeEvidence:
+        async with self._call("examine", places):
+            seen = well_node(places, now=self.clock().timestamp())
+            home = self.homes.get(places.home_id)
+            if home is None:
+                seen = replace(seen, home=Place(path=places.home, kind="missing"))
+            elif home.env is None:
+                seen = replace(seen, launch_file="absent")
+            seen = replace(seen, home_disk=replace(seen.home_disk, free=self.free_bytes))
+            return replace(seen, workspace_disk=seen.home_disk, **self.examined)
+
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
         async with self._call("run", command, stdin, deadline):
             return self.outputs.get(command, CommandResult(0, "", ""))
@@ -341,6 +358,8 @@ class MemoryGuest(Failing):
         self.studio_at_boot: set[str] = set()
         """Sandboxes whose template was a snapshot of a running Studio."""
         self.studio_running: set[str] = set()
+        self.examined: dict[str, Any] = {}
+        """Parts of an examination that shall not be well."""
         self.sign_ins_locked = False
         """Studio takes none for the time being."""
         self.mounts_wrong: tuple[str, ...] = ()
@@ -426,6 +445,25 @@ class MemoryGuest(Failing):
         name = home.access.username if home.access else ""
         home.access = StoredAccess(generation=generation, username=name, sign_in=SignIn.CHANGED)
         return SignIn.CHANGED
+
+    async def examine(
+        self, sandbox_id: str, *, port: int, endpoints: Sequence[str], now: Callable[[], float]
+    ) -> GuestEvidence:
+        async with self._call("examine", sandbox_id, port, endpoints):
+            self._cube.wake(sandbox_id)
+            running = sandbox_id in self.studio_at_boot | self.studio_running
+            seen = well_guest(
+                now=now(),
+                port=port,
+                endpoints=tuple(endpoints),
+                public=self._node.public_skills,
+                home=self._home(sandbox_id).skills,
+            )
+            if not running:
+                seen = replace(
+                    seen, studio=Inside.SILENT, listeners={49983: ("envd",)}, studio_processes=(), log_tail=()
+                )
+            return replace(seen, **self.examined)
 
     async def stop_studio(self, sandbox_id: str) -> bool:
         async with self._call("stop_studio", sandbox_id):

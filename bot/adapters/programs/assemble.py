@@ -9,8 +9,23 @@ _HERE = "bot.adapters.programs"
 
 NODE_FILES = ("beneath", "shapes", "node_prepare", "node_seed", "node_answers")
 NODE_VERBS = ("prepare", "seed", "has_home", "launch_env", "plant", "collect", "read_access")
+EXAMINE_NODE_FILES = ("beneath", "shapes", "node_prepare", "node_examine", "node_answers")
 MOUNTS_FILES = ("beneath", "shapes", "guest_entries", "guest_file_system", "guest_mounts", "guest_answer")
 SKILLS_FILES = ("beneath", "guest_entries", "guest_skills", "guest_answer")
+EXAMINE_FILES = (
+    "beneath",
+    "shapes",
+    "guest_entries",
+    "guest_file_system",
+    "guest_facts",
+    "guest_processes",
+    "guest_login",
+    "guest_mounts",
+    "guest_network",
+    "guest_skills",
+    "guest_examine",
+    "guest_answer",
+)
 STUDIO_FILES = (
     "beneath",
     "shapes",

@@ -55,6 +55,11 @@ def _script(argv: list[str]) -> tuple[str, list[str]]:
 
 def studio_processes() -> list[int]:
     """Processes of Studio, this program and its ancestors aside."""
+    return [pid for pid, argv in command_lines() if is_studio(argv)]
+
+
+def command_lines() -> list[tuple[int, list[str]]]:
+    """Every process with its command line, this program and its ancestors aside."""
     mine = _ancestors()
     found = []
     for pid in _processes():
@@ -63,8 +68,7 @@ def studio_processes() -> list[int]:
                 argv = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
             except OSError:
                 continue
-            if is_studio(argv):
-                found.append(pid)
+            found.append((pid, argv))
     return found
 
 

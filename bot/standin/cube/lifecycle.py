@@ -128,12 +128,13 @@ class Lifecycle:
         except (OSError, TimeoutError) as error:
             record.state = "running"
             raise errors.master(500, 130588, f"pause vm failed: {error}") from error
-        stuck = self._faults.take("cube", "stuck-pausing", sandbox=record.sandbox_id)
-        if stuck is None:
+        if self._faults.peek("cube", "stuck-pausing", sandbox=record.sandbox_id) is None:
             record.state = "paused"
         else:
-            # The VM rests; only the state that is told never gets there.
+            # The VM rests; only the state that is told never gets there. The mark comes first: using a fault
+            # up ends the pauses of those that have been paused before and bear none.
             self.ills.get_stuck_pausing(record)
+            self._faults.take("cube", "stuck-pausing", sandbox=record.sandbox_id)
         record.was_paused = True
         record.paused_by = "idle" if by == "idle" else "api"
         if self._platform.pause_ends_connections:

@@ -1,0 +1,116 @@
+"""The diagnose command and its buttons: the verdict, what cures it, and the evidence as a file."""
+
+import asyncio
+import dataclasses
+
+from bot.domain.outcome import Done, NotDone, Outcome
+from bot.ports import Redactor
+from bot.usecases.diagnose import DiagnoseRequest, Examined, examine
+from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
+from handlers.grammar import Command
+from handlers.jobs import Job, Lane
+from handlers.payloads import ButtonPress, SlashCall
+from handlers.render.diagnosis import (
+    diagnosis_message,
+    evidence_message,
+    examined_announcement,
+    examining,
+    not_examined,
+    waking,
+)
+from handlers.render.failure import cleaned, failure_message
+from handlers.services import Services
+
+PATIENCE = 2.0
+"""Seconds without a word after a press."""
+
+
+async def ask(call: SlashCall, command: Command, services: Services) -> None:
+    """The typed command: its first message becomes the verdict in one line."""
+    target = command.text("target") or ""
+
+    async def run() -> None:
+        thread = await open_thread(call, examining(call.actor.id, target), services)
+        request = DiagnoseRequest(
+            request_id=services.deps.ids.request_id(),
+            actor=call.actor,
+            target=target,
+            channel=thread.channel,
+            thread_ts=thread.thread_ts,
+        )
+        outcome = await examine(request, services.deps)
+        if isinstance(outcome, Done):
+            examined = shown(outcome.value, services.deps.redactor)
+            await thread.edit_first(examined_announcement(examined, call.actor.id))
+            await _tell(thread, examined)
+            return
+        clean = cleaned(outcome, services.deps.redactor)
+        await thread.edit_first(not_examined(call.actor.id, target, clean.what))
+        await thread.say(failure_message(clean))
+
+    async def tell(why: NotDone) -> None:
+        await answer(call, failure_message(why), services)
+
+    services.jobs.start(Job(name=f"diagnose by {call.actor.id}", run=run, tell=tell), Lane.LONG)
+
+
+async def from_button(sandbox_id: str, press: ButtonPress, services: Services) -> None:
+    """*Diagnose* below a message: the verdict comes into the same thread."""
+    _start(sandbox_id, press, services, wake=False)
+
+
+async def wake_and_examine(sandbox_id: str, press: ButtonPress, services: Services) -> None:
+    """*Wake and examine*: it is woken, so that the inside can be looked at, too."""
+    _start(sandbox_id, press, services, wake=True)
+
+
+def _start(sandbox_id: str, press: ButtonPress, services: Services, *, wake: bool) -> None:
+    async def run() -> None:
+        thread = thread_of(press, services)
+        request = DiagnoseRequest(
+            request_id=services.deps.ids.request_id(),
+            actor=press.actor,
+            target=sandbox_id,
+            wake=wake,
+            channel=thread.channel,
+            thread_ts=thread.thread_ts,
+        )
+        outcome = await _patiently(request, press, services)
+        if isinstance(outcome, Done):
+            await _tell(thread, shown(outcome.value, services.deps.redactor))
+            return
+        await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
+
+    async def tell(why: NotDone) -> None:
+        await answer_press(press, failure_message(why), services)
+
+    services.jobs.start(Job(name=f"diagnose {sandbox_id}", run=run, tell=tell), Lane.LONG)
+
+
+async def _patiently(request: DiagnoseRequest, press: ButtonPress, services: Services) -> Outcome[Examined]:
+    """The outcome; whoever waits longer than a moment is told that it goes on."""
+    job = asyncio.ensure_future(examine(request, services.deps))
+    try:
+        done, _ = await asyncio.wait({job}, timeout=PATIENCE)
+        if not done:
+            slow = waking(press.actor.id) if request.wake else examining(press.actor.id, request.target)
+            await answer_press(press, slow, services)
+        return await job
+    finally:
+        job.cancel()
+
+
+async def _tell(thread: Conversation, examined: Examined) -> None:
+    await thread.say(diagnosis_message(examined))
+    await thread.say(evidence_message(examined), essential=False)
+
+
+def shown(examined: Examined, redactor: Redactor) -> Examined:
+    """Without secrets in what is told of the findings, before anything is cut to fit."""
+    diagnosis = examined.diagnosis
+    findings = tuple(
+        dataclasses.replace(one, sentence=redactor.text(one.sentence), cure=redactor.text(one.cure))
+        for one in diagnosis.findings
+    )
+    clean = dataclasses.replace(diagnosis, headline=redactor.text(diagnosis.headline), findings=findings)
+    return dataclasses.replace(examined, diagnosis=clean)

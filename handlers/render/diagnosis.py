@@ -1,0 +1,126 @@
+"""What a thread says about an examination: the verdict first, then each finding with its cure."""
+
+from bot.domain.diagnosis import Diagnosis, Finding
+from bot.domain.illnesses import ASLEEP, HEALTHY, Remedy, Weight
+from bot.ports import Message
+from bot.usecases.diagnose import Examined
+from handlers.buttons import Press
+from handlers.render import blocks, limits
+from handlers.render.evidence import evidence_text, summary
+from handlers.render.limits import Block
+from handlers.render.mrkdwn import bold, code, person, prose, seconds
+
+SIGNS = {Weight.ILL: ":x:", Weight.RISK: ":warning:", Weight.UNTOLD: ":grey_question:"}
+SHOWN = 12
+"""Findings in the message; more of them, which is rare, stand in the file."""
+
+_BUTTONS = {
+    Remedy.WAKE: ("Wake and examine", Press.DIAGNOSE_WAKE),
+    Remedy.RESUME: ("Resume", Press.RESUME),
+    Remedy.OPEN: ("Open Studio", Press.OPEN),
+    Remedy.CHECK: ("Check now", Press.CHECK),
+    Remedy.STOP: ("Stop", Press.STOP_ASK),
+}
+
+
+def examining(actor_id: str, target: str) -> Message:
+    """The first message, while it is looked at."""
+    text = (
+        f"{person(actor_id)} asks what is wrong with {code(target)}. I look at it from four sides: Cube, its"
+        " node, inside, Studio. Looking inside one that runs counts as use; a paused one is not woken."
+    )
+    return limits.message(text, [blocks.section(text)])
+
+
+def waking(actor_id: str) -> Message:
+    """Said when it is going to be woken."""
+    text = f"{person(actor_id)} wants it woken and examined. This takes up to a minute."
+    return limits.message(text, [blocks.section(text)])
+
+
+def not_examined(actor_id: str, target: str, what: str) -> Message:
+    """The first message once it is clear that nothing can be examined."""
+    text = f"{person(actor_id)} asked what is wrong with {code(target)}: {prose(what)} The thread says more."
+    return limits.message(text, [blocks.section(text)])
+
+
+def examined_announcement(examined: Examined, actor_id: str) -> Message:
+    """The first message with the verdict in it."""
+    diagnosis = examined.diagnosis
+    text = (
+        f"{_sign(diagnosis)} {person(actor_id)} asked what is wrong with {_subject(examined)}:"
+        f" {prose(diagnosis.headline)} The thread has what to do."
+    )
+    return limits.message(text, [blocks.section(text)])
+
+
+def diagnosis_message(examined: Examined) -> Message:
+    """The verdict, what is wrong with its cures, what could not be told, and the buttons that cure."""
+    diagnosis = examined.diagnosis
+    headline = f"{_sign(diagnosis)} *{prose(diagnosis.headline)}*"
+    shown = diagnosis.findings[:SHOWN]
+    parts: list[Block] = [
+        blocks.section(
+            f"{headline}\nState: *{examined.evidence.judged.condition.value}*, {_subject(examined)}"
+        )
+    ]
+    parts += [
+        blocks.section(_wrong(number, one)) for number, one in enumerate(_of(shown, wrong=True), start=1)
+    ]
+    untold = _of(shown, wrong=False)
+    if untold:
+        parts.append(blocks.section("*Could not be told*\n" + "\n".join(_untold(one) for one in untold)))
+    if len(diagnosis.findings) > SHOWN:
+        parts.append(blocks.context(f"{len(diagnosis.findings) - SHOWN} more stand in the file below."))
+    parts.append(_buttons(examined))
+    woken = "woken for this; " if examined.woken else ""
+    parts.append(
+        blocks.context(
+            f"Verdict {code(diagnosis.verdict)} · {woken}looked at for {seconds(examined.seconds)}",
+            f"Request {code(examined.request_id)}",
+        )
+    )
+    return limits.message(f"{_sign(diagnosis)} {prose(diagnosis.headline)}", parts)
+
+
+def evidence_message(examined: Examined) -> Message:
+    """The evidence: each side in one line, and all of it in a file."""
+    text = "What I saw, in short; all of it is in the file."
+    lines = "\n".join(f"• *{side}:* {prose(line)}" for side, line in summary(examined.evidence))
+    made = limits.message(text, [blocks.section(f"*What I saw, in short*\n{lines}")])
+    return Message(made.text, made.blocks, made.classic, whole=evidence_text(examined))
+
+
+def _of(findings: tuple[Finding, ...], *, wrong: bool) -> list[Finding]:
+    return [one for one in findings if (one.weight is not Weight.UNTOLD) is wrong]
+
+
+def _wrong(number: int, finding: Finding) -> str:
+    return (
+        f"{number}. {SIGNS[finding.weight]} {prose(finding.sentence)}\n"
+        f":arrow_right: {prose(finding.cure)} ({code(finding.code)})"
+    )
+
+
+def _untold(finding: Finding) -> str:
+    return f"{SIGNS[Weight.UNTOLD]} {prose(finding.sentence)} {prose(finding.cure)}"
+
+
+def _buttons(examined: Examined) -> Block:
+    wanted = [_BUTTONS[remedy] for remedy in examined.diagnosis.remedies]
+    row = [
+        blocks.button(label, press, examined.sandbox_id, style="" if number else "primary")
+        for number, (label, press) in enumerate(wanted)
+    ]
+    return blocks.actions(*row, blocks.button("Examine again", Press.DIAGNOSE, examined.sandbox_id))
+
+
+def _sign(diagnosis: Diagnosis) -> str:
+    if diagnosis.verdict in (HEALTHY, ASLEEP):
+        return ":white_check_mark:" if diagnosis.verdict == HEALTHY else ":zzz:"
+    first = next(iter(diagnosis.findings), None)
+    return SIGNS[first.weight if first else Weight.UNTOLD]
+
+
+def _subject(examined: Examined) -> str:
+    return f"home {bold(examined.home)}" if examined.home else f"sandbox {code(examined.sandbox_id)}"
