@@ -14,14 +14,6 @@ SIGNS = {Weight.ILL: ":x:", Weight.RISK: ":warning:", Weight.UNTOLD: ":grey_ques
 SHOWN = 12
 """Findings in the message; more of them, which is rare, stand in the file."""
 
-_BUTTONS = {
-    Remedy.WAKE: ("Wake and examine", Press.DIAGNOSE_WAKE),
-    Remedy.RESUME: ("Resume", Press.RESUME),
-    Remedy.OPEN: ("Open Studio", Press.OPEN),
-    Remedy.CHECK: ("Check now", Press.CHECK),
-    Remedy.STOP: ("Stop", Press.STOP_ASK),
-}
-
 
 def examining(actor_id: str, target: str) -> Message:
     """The first message, while it is looked at."""
@@ -107,12 +99,16 @@ def _untold(finding: Finding) -> str:
 
 
 def _buttons(examined: Examined) -> Block:
-    wanted = [_BUTTONS[remedy] for remedy in examined.diagnosis.remedies]
-    row = [
-        blocks.button(label, press, examined.sandbox_id, style="" if number else "primary")
-        for number, (label, press) in enumerate(wanted)
-    ]
-    return blocks.actions(*row, blocks.button("Examine again", Press.DIAGNOSE, examined.sandbox_id))
+    sandbox = examined.sandbox_id
+    made = {
+        Remedy.WAKE: blocks.button("Wake and examine", Press.DIAGNOSE_WAKE, sandbox),
+        Remedy.RESUME: blocks.button("Resume", Press.RESUME, sandbox),
+        Remedy.OPEN: blocks.button("Open Studio", Press.OPEN, sandbox),
+        Remedy.CHECK: blocks.button("Check now", Press.CHECK, sandbox),
+        Remedy.STOP: blocks.button("Stop", Press.STOP_ASK, sandbox),
+    }
+    row = [made[remedy] for remedy in examined.diagnosis.remedies]
+    return blocks.actions(*row, blocks.button("Examine again", Press.DIAGNOSE, sandbox))
 
 
 def _sign(diagnosis: Diagnosis) -> str:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from evidence_kit import asleep, cube, evidence, judged, ports, view
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.illnesses import RANK, Weight
 from bot.domain.sandbox import SandboxState
 from bot.domain.skills import Entry, EntryType
+from tests.golden.evidence_kit import asleep, cube, evidence, judged, ports, view
 
 WORDS = st.text(max_size=20)
 SIZES = st.none() | st.integers(0, 2**40)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evidence_kit import ASLEEP, NOW, SANDBOX, asleep, cube, evidence, judged, ports, view
 
 from bot.domain import illnesses
 from bot.domain.condition import Condition, Past
@@ -17,6 +16,7 @@ from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.illnesses import BY_CODE, ILLNESSES, VERDICTS, Weight
 from bot.domain.sandbox import SandboxState
 from bot.domain.skills import Entry, EntryType
+from tests.golden.evidence_kit import ASLEEP, NOW, SANDBOX, asleep, cube, evidence, judged, ports, view
 
 ROOT = Path(__file__).parents[2]
 SKILL = Entry(EntryType.DIR, skill=True)

@@ -4,13 +4,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from contract.double_evidence import well_guest, well_node
-
 from bot.domain.condition import Condition, Judged
 from bot.domain.evidence import CubeEvidence, Evidence, StudioEvidence, Unseen
 from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.provisioning import PortHealth
 from bot.domain.sandbox import LABELS, Places, SandboxState, SandboxView
+from tests.contract.double_evidence import well_guest, well_node
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOW = AT.timestamp()
