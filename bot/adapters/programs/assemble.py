@@ -20,9 +20,20 @@ STUDIO_FILES = (
     "guest_processes",
     "guest_accounts",
     "guest_login",
+    "guest_heartbeat",
     "guest_studio",
     "guest_answer",
 )
+
+
+@cache
+def heartbeat_script() -> str:
+    """The text of ``heartbeat.sh``.
+
+    It stands with the programs and not with the Studio template, because it travels with the start of Studio:
+    into templates that are not ours, and with the wheel, which holds packages only.
+    """
+    return resources.files(_HERE).joinpath("heartbeat.sh").read_text(encoding="utf-8")
 
 
 @cache
