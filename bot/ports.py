@@ -236,7 +236,10 @@ class Guest(Protocol):
         """
 
     async def stop_studio(self, sandbox_id: str) -> bool:
-        """End Studio cleanly, so that its databases are closed, and the heartbeat. False when none was running."""
+        """End the heartbeat, and Studio cleanly, so that its databases are closed.
+
+        False when no Studio was running.
+        """
 
 
 class Studio(Protocol):

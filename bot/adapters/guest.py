@@ -65,8 +65,8 @@ _MAX_NOTES = 20
 class GuestPrograms:
     """Programs over any ``Cube``.
 
-    ``studio_port`` is where ``stop_studio`` looks for a Studio; ``beat_seconds``, whole ones, is how often the
-    heartbeat beats that is started with it.
+    ``studio_port`` is where ``stop_studio`` looks for a Studio; ``beat_seconds`` (whole ones) is how often
+    the heartbeat beats that is started with it.
     """
 
     def __init__(

@@ -7,8 +7,18 @@ from importlib import resources
 _HERE = "bot.adapters.programs"
 
 
-NODE_FILES = ("beneath", "shapes", "node_prepare", "node_seed", "node_answers")
-NODE_VERBS = ("prepare", "seed", "has_home", "launch_env", "plant", "collect", "read_access")
+NODE_FILES = ("beneath", "shapes", "node_prepare", "node_seed", "node_pulse", "node_sizes", "node_answers")
+NODE_VERBS = (
+    "prepare",
+    "seed",
+    "has_home",
+    "launch_env",
+    "plant",
+    "collect",
+    "read_access",
+    "pulse",
+    "sizes",
+)
 MOUNTS_FILES = ("beneath", "shapes", "guest_entries", "guest_file_system", "guest_mounts", "guest_answer")
 SKILLS_FILES = ("beneath", "guest_entries", "guest_skills", "guest_answer")
 STUDIO_FILES = (
