@@ -25,7 +25,10 @@ SHARE = 0.4
 
 
 class Unfinished(Exception):  # noqa: N818 - it is a state, not an error
-    """It cannot be counted to its end."""
+    """Not everything was counted."""
+
+    def __init__(self) -> None:
+        super().__init__("it cannot be counted to its end")
 
 
 def sizes(args: dict[str, Any]) -> dict[str, Any]:
