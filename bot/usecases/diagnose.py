@@ -33,6 +33,7 @@ from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
 from bot.usecases.launch_secrets import learn
 from bot.usecases.occupancy import confirmed, labelled, look
+from bot.usecases.past import remembered
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 from bot.usecases.waking import wake
 
@@ -263,8 +264,12 @@ async def _template(view: SandboxView, deps: Deps) -> str | None:
     return template.status if template else ""
 
 
-async def _past(view: SandboxView, deps: Deps) -> Past:  # noqa: ARG001 - what the log remembers is not read yet
-    return Past()
+async def _past(view: SandboxView, deps: Deps) -> Past:
+    """What the audit log remembers of it; nothing when it cannot be read, as looking goes on without it."""
+    try:
+        return (await remembered([view], deps)).get(view.sandbox_id, Past())
+    except AuditUnavailableError:
+        return Past()
 
 
 async def _node(view: SandboxView, rules: NodeRules | None, deps: Deps) -> NodeEvidence | Unseen:
