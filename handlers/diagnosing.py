@@ -8,7 +8,7 @@ from bot.ports import Redactor
 from bot.usecases.diagnose import DiagnoseRequest, Examined, examine
 from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
 from handlers.grammar import Command
-from handlers.jobs import Job, Lane
+from handlers.jobs import CUT, Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render.diagnosis import (
     diagnosis_message,
@@ -28,9 +28,11 @@ PATIENCE = 2.0
 async def ask(call: SlashCall, command: Command, services: Services) -> None:
     """The typed command: its first message becomes the verdict in one line."""
     target = command.text("target") or ""
+    opened: list[Conversation] = []
 
     async def run() -> None:
         thread = await open_thread(call, examining(call.actor.id, target), services)
+        opened.append(thread)
         request = DiagnoseRequest(
             request_id=services.deps.ids.request_id(),
             actor=call.actor,
@@ -51,7 +53,12 @@ async def ask(call: SlashCall, command: Command, services: Services) -> None:
     async def tell(why: NotDone) -> None:
         await answer(call, failure_message(why), services)
 
-    services.jobs.start(Job(name=f"diagnose by {call.actor.id}", run=run, tell=tell), Lane.LONG)
+    async def leave() -> None:
+        for thread in opened:
+            await thread.say(failure_message(CUT))
+
+    name = f"diagnose by {call.actor.id}"
+    services.jobs.start(Job(name=name, run=run, tell=tell, leave=leave), Lane.LONG)
 
 
 async def from_button(sandbox_id: str, press: ButtonPress, services: Services) -> None:
@@ -84,7 +91,11 @@ def _start(sandbox_id: str, press: ButtonPress, services: Services, *, wake: boo
     async def tell(why: NotDone) -> None:
         await answer_press(press, failure_message(why), services)
 
-    services.jobs.start(Job(name=f"diagnose {sandbox_id}", run=run, tell=tell), Lane.LONG)
+    async def leave() -> None:
+        await tell(CUT)
+
+    name = f"diagnose {sandbox_id}"
+    services.jobs.start(Job(name=name, run=run, tell=tell, leave=leave), Lane.LONG)
 
 
 async def _patiently(request: DiagnoseRequest, press: ButtonPress, services: Services) -> Outcome[Examined]:

@@ -88,7 +88,7 @@ def _check_node(event: yaml.NodeEvent, levels: list[_Level], anchors: set[str]) 
 
 def _may_be_root(event: yaml.NodeEvent) -> bool:
     if isinstance(event, yaml.ScalarEvent):
-        return event.style is None and event.value in _NULLS
+        return event.implicit[0] and event.value in _NULLS
     return isinstance(event, yaml.MappingStartEvent)
 
 

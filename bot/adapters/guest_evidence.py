@@ -15,7 +15,7 @@ _RESULTS = frozenset({"open", "refused", "timeout", "no-name", "unreachable"})
 
 
 def guest_evidence(
-    answer: Mapping[str, Any], endpoints: tuple[str, ...], asked: tuple[float, float]
+    answer: Mapping[str, Any], endpoints: tuple[str, ...], asked: tuple[float, float] | None
 ) -> GuestEvidence:
     """What the program ``examine`` in the sandbox has told.
 

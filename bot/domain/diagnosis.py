@@ -96,7 +96,7 @@ def _finding(sign: Sign, evidence: Evidence) -> Finding:
     cure = illness.cure.replace("{target}", evidence.home or evidence.sandbox_id)
     return Finding(
         code=sign.code,
-        sentence=sign.sentence,
+        sentence=sign.sentence.rstrip(". ") + ".",
         cure=cure.replace("{home}", evidence.home or "NAME").replace("{sandbox}", evidence.sandbox_id),
         weight=illness.weight if sign.weight is None else sign.weight,
         remedies=illness.remedies,

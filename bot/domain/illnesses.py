@@ -119,9 +119,7 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "dark",
         Weight.ILL,
-        "Press *Check now* in half a minute; if it stays dark, "
-        + _RECREATE
-        + ", and tell the people who run "
+        "Use *Check now* in half a minute; if it stays dark, " + _RECREATE + ", and tell the people who run "
         "Cube.",
         (Remedy.CHECK, Remedy.STOP),
     ),
@@ -232,7 +230,7 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "route-dead",
         Weight.ILL,
-        "Press *Check now* in half a minute; if it stays so, tell the people who run Cube that its proxy has "
+        "Use *Check now* in half a minute; if it stays so, tell the people who run Cube that its proxy has "
         "a wrong route.",
         (Remedy.CHECK,),
     ),
@@ -334,7 +332,7 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "asleep-inside",
         Weight.UNTOLD,
-        "Press *Wake and examine* to have it looked at from inside, too; that counts as use.",
+        "*Wake and examine* has it looked at from inside, too; that counts as use.",
         (Remedy.WAKE,),
     ),
 )

@@ -9,7 +9,9 @@ from bot.domain.signs import FULL_BYTES, Sign, names, size, span, unsafe_for_wal
 from bot.domain.signs_outside import last_beat
 from bot.domain.skills import plan_overlay
 
-SILENT = frozenset({"cube-guest-unreachable", "cube-not-found", "cube-unknown-outcome", "cube-gone"})
+SILENT = frozenset(
+    {"cube-guest-unreachable", "cube-not-found", "cube-gone", "guest-timeout", "took-too-long"}
+)
 """Answers to a question inside that no living, reachable sandbox gives."""
 
 NOBODY_LISTENS = "cube-not-listening"

@@ -78,7 +78,7 @@ def node_signs(evidence: Evidence) -> Iterator[Sign]:
         if code is None:
             yield Sign("not-examined", f"Its directories on the node could not be looked at: {node.why}")
         else:
-            yield Sign(code, node.why, Weight.RISK if works else None)
+            yield Sign(code, node.why or "The node does not answer.", Weight.RISK if works else None)
         return
     yield from _directory(node.home, "home")
     yield from _directory(node.workspace, "workspace")

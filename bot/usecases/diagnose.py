@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from bot.domain.actors import Action, Actor, decide
-from bot.domain.audit import AuditUnavailableError
+from bot.domain.audit import AuditUnavailableError, Result
 from bot.domain.condition import Past, Sight, judge
 from bot.domain.cube_errors import FaultClass
 from bot.domain.diagnosis import Diagnosis, diagnose
@@ -26,13 +26,14 @@ from bot.domain.evidence import (
 )
 from bot.domain.explanations import code_of, sentences
 from bot.domain.heartbeat import Heartbeat
-from bot.domain.outcome import Done, Failed, Outcome, Refused, Unknown
+from bot.domain.outcome import Done, Outcome, Refused
 from bot.domain.rules import NodeRules
 from bot.domain.sandbox import Places, SandboxState, SandboxView
 from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal
 from bot.usecases.launch_secrets import learn
 from bot.usecases.occupancy import confirmed, labelled, look
+from bot.usecases.past import remembered
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 from bot.usecases.waking import wake
 
@@ -146,25 +147,24 @@ async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> "_Waking 
         try:
             now = await wake(view.sandbox_id, deps)
         except CubeError as error:
-            what, todo = sentences(error)
-            await _close(journal, Failed(code=code_of(error), what=what, safe="", todo=todo), found)
+            await _end(journal, found, "failed", code_of(error), sentences(error)[0])
             return _Waking(refused=error)
         runs = now is not None and now.state is SandboxState.RUNNING
-        ended: Outcome[None] = Done("resumed", None) if runs else _undone(now)
-        await _close(journal, ended, found)
+        if runs:
+            await _end(journal, found, "ok", "resumed")
+        else:
+            state = "gone" if now is None else now.state.value
+            await _end(journal, found, "unknown", "resume-undone", f"It was woken and is {state} again.")
         return _Waking(woken=runs)
     finally:
         await lock.release()
 
 
-def _undone(now: SandboxView | None) -> Unknown:
-    state = "gone" if now is None else now.state.value
-    return Unknown(code="resume-undone", what=f"It was woken and is {state} again.", safe="", todo="")
-
-
-async def _close(journal: Journal, outcome: Outcome[None], found: Found) -> None:
+async def _end(journal: Journal, found: Found, result: Result, code: str, reason: str = "") -> None:
+    """The outcome of the resume. It has happened, whether or not the log can take that."""
+    sandbox, node = found.view.sandbox_id, found.node
     try:
-        await journal.close(outcome, sandbox=found.view.sandbox_id, node=found.node)
+        await journal.write("outcome", sandbox=sandbox, node=node, result=result, code=code, reason=reason)
     except AuditUnavailableError:
         log.exception("the outcome of %s could not be written to the audit log", journal.request_id)
 
@@ -264,8 +264,12 @@ async def _template(view: SandboxView, deps: Deps) -> str | None:
     return template.status if template else ""
 
 
-async def _past(view: SandboxView, deps: Deps) -> Past:  # noqa: ARG001 - what the log remembers is not read yet
-    return Past()
+async def _past(view: SandboxView, deps: Deps) -> Past:
+    """What the audit log remembers of it; nothing when it cannot be read, as looking goes on without it."""
+    try:
+        return (await remembered([view], deps)).get(view.sandbox_id, Past())
+    except AuditUnavailableError:
+        return Past()
 
 
 async def _node(view: SandboxView, rules: NodeRules | None, deps: Deps) -> NodeEvidence | Unseen:

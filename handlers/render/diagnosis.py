@@ -14,14 +14,6 @@ SIGNS = {Weight.ILL: ":x:", Weight.RISK: ":warning:", Weight.UNTOLD: ":grey_ques
 SHOWN = 12
 """Findings in the message; more of them, which is rare, stand in the file."""
 
-_BUTTONS = {
-    Remedy.WAKE: ("Wake and examine", Press.DIAGNOSE_WAKE),
-    Remedy.RESUME: ("Resume", Press.RESUME),
-    Remedy.OPEN: ("Open Studio", Press.OPEN),
-    Remedy.CHECK: ("Check now", Press.CHECK),
-    Remedy.STOP: ("Stop", Press.STOP_ASK),
-}
-
 
 def examining(actor_id: str, target: str) -> Message:
     """The first message, while it is looked at."""
@@ -55,29 +47,31 @@ def examined_announcement(examined: Examined, actor_id: str) -> Message:
 
 
 def diagnosis_message(examined: Examined) -> Message:
-    """The verdict, what is wrong with its cures, what could not be told, and the buttons that cure."""
+    """The verdict with its cure, what else is wrong, what could not be told, and the buttons that cure."""
     diagnosis = examined.diagnosis
-    headline = f"{_sign(diagnosis)} *{prose(diagnosis.headline)}*"
-    shown = diagnosis.findings[:SHOWN]
-    parts: list[Block] = [
-        blocks.section(
-            f"{headline}\nState: *{examined.evidence.judged.condition.value}*, {_subject(examined)}"
-        )
-    ]
-    parts += [
-        blocks.section(_wrong(number, one)) for number, one in enumerate(_of(shown, wrong=True), start=1)
-    ]
-    untold = _of(shown, wrong=False)
+    wrong, untold = diagnosis.wrong[:SHOWN], diagnosis.untold[:SHOWN]
+    verdict = f"{_sign(diagnosis)} *{prose(diagnosis.headline)}*"
+    parts: list[Block] = [blocks.section(f"{verdict}\n{_cure(wrong[0])}" if wrong else verdict)]
+    if len(wrong) > 1:
+        parts.append(blocks.section("*Also found*; the first may explain the rest"))
+        parts += [
+            blocks.section(f"{SIGNS[one.weight]} {prose(one.sentence)}\n{_cure(one)}") for one in wrong[1:]
+        ]
     if untold:
-        parts.append(blocks.section("*Could not be told*\n" + "\n".join(_untold(one) for one in untold)))
-    if len(diagnosis.findings) > SHOWN:
-        parts.append(blocks.context(f"{len(diagnosis.findings) - SHOWN} more stand in the file below."))
+        parts.append(blocks.section("*Could not be told*"))
+        parts += [
+            blocks.section(f"{SIGNS[one.weight]} {prose(one.sentence)} {prose(one.cure)}") for one in untold
+        ]
+    left = len(diagnosis.findings) - len(wrong) - len(untold)
+    if left:
+        parts.append(blocks.context(f"{left} more stand in the file below."))
     parts.append(_buttons(examined))
     woken = "woken for this; " if examined.woken else ""
     parts.append(
         blocks.context(
-            f"Verdict {code(diagnosis.verdict)} · {woken}looked at for {seconds(examined.seconds)}",
-            f"Request {code(examined.request_id)}",
+            f"{_subject(examined)} · state {code(examined.evidence.judged.condition.value)}"
+            f" · verdict {code(diagnosis.verdict)}",
+            f"{woken}looked at for {seconds(examined.seconds)} · request {code(examined.request_id)}",
         )
     )
     return limits.message(f"{_sign(diagnosis)} {prose(diagnosis.headline)}", parts)
@@ -91,28 +85,21 @@ def evidence_message(examined: Examined) -> Message:
     return Message(made.text, made.blocks, made.classic, whole=evidence_text(examined))
 
 
-def _of(findings: tuple[Finding, ...], *, wrong: bool) -> list[Finding]:
-    return [one for one in findings if (one.weight is not Weight.UNTOLD) is wrong]
-
-
-def _wrong(number: int, finding: Finding) -> str:
-    return (
-        f"{number}. {SIGNS[finding.weight]} {prose(finding.sentence)}\n"
-        f":arrow_right: {prose(finding.cure)} ({code(finding.code)})"
-    )
-
-
-def _untold(finding: Finding) -> str:
-    return f"{SIGNS[Weight.UNTOLD]} {prose(finding.sentence)} {prose(finding.cure)}"
+def _cure(finding: Finding) -> str:
+    return f":arrow_right: {prose(finding.cure)} ({code(finding.code)})"
 
 
 def _buttons(examined: Examined) -> Block:
-    wanted = [_BUTTONS[remedy] for remedy in examined.diagnosis.remedies]
-    row = [
-        blocks.button(label, press, examined.sandbox_id, style="" if number else "primary")
-        for number, (label, press) in enumerate(wanted)
-    ]
-    return blocks.actions(*row, blocks.button("Examine again", Press.DIAGNOSE, examined.sandbox_id))
+    sandbox = examined.sandbox_id
+    made = {
+        Remedy.WAKE: blocks.button("Wake and examine", Press.DIAGNOSE_WAKE, sandbox),
+        Remedy.RESUME: blocks.button("Resume", Press.RESUME, sandbox),
+        Remedy.OPEN: blocks.button("Open Studio", Press.OPEN, sandbox),
+        Remedy.CHECK: blocks.button("Check now", Press.CHECK, sandbox),
+        Remedy.STOP: blocks.button("Stop", Press.STOP_ASK, sandbox),
+    }
+    row = [made[remedy] for remedy in examined.diagnosis.remedies]
+    return blocks.actions(*row, blocks.button("Examine again", Press.DIAGNOSE, sandbox))
 
 
 def _sign(diagnosis: Diagnosis) -> str:

@@ -1,6 +1,5 @@
 """What an examination of something healthy sees, for the doubles and for tests that then change one part."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from bot.domain.evidence import (
 )
 from bot.domain.heartbeat import Inside
 from bot.domain.sandbox import GUEST_HOME, GUEST_PUBLIC_SKILLS, GUEST_WORKSPACE, Places
-from bot.domain.skills import Entry
 
 GIB = 1024**3
 DISK = Disk(
@@ -52,8 +50,6 @@ def well_guest(
     now: float = 0.0,
     port: int = 9000,
     endpoints: tuple[str, ...] = (),
-    public: Mapping[str, Entry] | None = None,
-    home: Mapping[str, Entry] | None = None,
     **changes: Any,
 ) -> GuestEvidence:
     """A sandbox with its three mounts and a Studio that is ready."""
@@ -77,8 +73,8 @@ def well_guest(
         studio=Inside.READY,
         log_tail=("server.log: ready",),
         config="file",
-        skills_public=public or {},
-        skills_home=home or {},
+        skills_public={},
+        skills_home={},
         endpoints=tuple(Reached(endpoint=one, result="open", seconds=0.01) for one in endpoints),
     )
     return replace(seen, **changes)

@@ -456,8 +456,8 @@ class MemoryGuest(Failing):
                 now=now(),
                 port=port,
                 endpoints=tuple(endpoints),
-                public=self._node.public_skills,
-                home=self._home(sandbox_id).skills,
+                skills_public=dict(self._node.public_skills or {}),
+                skills_home=dict(self._home(sandbox_id).skills),
             )
             if not running:
                 seen = replace(

@@ -14,6 +14,7 @@ from handlers.refusals import unbalanced_quotes, unknown_verb
 from handlers.render import (
     access,
     create_form,
+    diagnosis,
     failure,
     help,  # noqa: A004  # the module's name
     home,
@@ -46,6 +47,7 @@ def samples() -> Iterator[Sample]:
     yield from _ends()
     yield from _failures()
     yield from _stop()
+    yield from _diagnosis()
     yield from _untold()
     yield from _access()
     yield from _notices()
@@ -186,6 +188,18 @@ def _stop() -> Iterator[Sample]:
         yield sample(notices.settled, f"keep-{label}", card.text, shown, stop.decided_keep(PERSON, AT))
     for begun in (False, True):
         yield sample(leaving.stop_leaving_message, f"begun-{begun}", LONGEST_PERSON, begun=begun)
+
+
+def _diagnosis() -> Iterator[Sample]:
+    yield sample(diagnosis.examining, "usual", PERSON, "atlas")
+    yield sample(diagnosis.examining, "worst", LONGEST_PERSON, ANGRY)
+    yield sample(diagnosis.waking, "usual", PERSON)
+    yield sample(diagnosis.not_examined, "usual", PERSON, "atlas", "No sandbox runs on home atlas.")
+    yield sample(diagnosis.not_examined, "worst", LONGEST_PERSON, ANGRY, ANGRY)
+    for label, found in values.examinations().items():
+        yield sample(diagnosis.examined_announcement, label, found, PERSON)
+        yield sample(diagnosis.diagnosis_message, label, found)
+        yield sample(diagnosis.evidence_message, label, found)
 
 
 def _untold() -> Iterator[Sample]:

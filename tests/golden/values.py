@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bot.domain.actors import Action, Actor, Role
+from bot.domain.condition import Condition
 from bot.domain.cube_errors import CubeFault, FaultClass
+from bot.domain.diagnosis import Finding, diagnose
 from bot.domain.errors import CubeError, DomainError, GuestError, NodeError
+from bot.domain.evidence import ConfigFile, Evidence, Unseen
 from bot.domain.explanations import CUBE_ADVICE, GUEST_CODES, NODE_CODES, code_of, sentences
+from bot.domain.heartbeat import Inside
 from bot.domain.ids import MAX_ID_LENGTH
+from bot.domain.illnesses import ILLNESSES
 from bot.domain.outcome import Failed, NotDone, Refused, Unknown
 from bot.domain.provisioning import (
     AgentFacts,
@@ -25,11 +31,13 @@ from bot.domain.provisioning import (
 )
 from bot.domain.skills import OverlayPlan
 from bot.usecases.access import Access
+from bot.usecases.diagnose import Examined
 from bot.usecases.lifecycle import Stopped, StopPlan
 from bot.usecases.recovery import Interrupted
 from bot.usecases.untold import Untold
 from bot.usecases.whoami import WhoAmI
 from handlers.render.progress import Progress
+from tests.golden import evidence_kit
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SANDBOX = "0123456789abcdef0123456789abcdef"
@@ -226,6 +234,45 @@ def stopped(**changes: Any) -> Stopped:
         "studio_closed": True,
     }
     return Stopped(**(given | changes))
+
+
+def examined(seen: Evidence, **changes: Any) -> Examined:
+    """An examination that saw this."""
+    given: dict[str, Any] = {
+        "request_id": REQUEST,
+        "sandbox_id": SANDBOX,
+        "home": seen.home,
+        "woken": False,
+        "diagnosis": diagnose(seen),
+        "evidence": seen,
+        "seconds": 0.4,
+    }
+    return Examined(**(given | changes))
+
+
+def examinations() -> dict[str, Examined]:
+    """What examinations come to, and the worst that one could."""
+    dead = {"studio": Inside.SILENT, "listeners": {}, "studio_processes": ()}
+    broken = {"config": ConfigFile(state="broken", problem="line 3 is not YAML")}
+    blind = Unseen(why=ANGRY, code="node-unreachable")
+    every = tuple(
+        Finding(code=one.code, sentence=ANGRY, cure=one.cure, weight=one.weight, remedies=one.remedies)
+        for one in ILLNESSES
+    )
+    worst = evidence_kit.evidence(
+        home=LONGEST_ID, node=blind, inside=Unseen(why=ANGRY), heartbeat=blind, studio=blind,
+        cube=evidence_kit.cube(view=None, others=("f" * 32,) * 500),
+        judged=evidence_kit.judged(Condition.GONE),
+    )  # fmt: skip
+    return {
+        "healthy": examined(evidence_kit.evidence()),
+        "asleep": examined(evidence_kit.asleep()),
+        "woken": examined(evidence_kit.evidence(), woken=True),
+        "ill": examined(evidence_kit.evidence(node=broken, inside=dead)),
+        "untold": examined(evidence_kit.evidence(heartbeat=Unseen(why="No answer."))),
+        "no-home": examined(evidence_kit.evidence(home="", inside=dead)),
+        "worst": examined(worst, diagnosis=replace(diagnose(worst), headline=ANGRY, findings=every)),
+    }
 
 
 def untold(**changes: Any) -> Untold:

@@ -47,7 +47,7 @@ async def test_the_verdict_comes_first_with_its_cure_and_the_buttons_for_it(desk
     await desk.command("U_OPERATOR", "diagnose alpha")
 
     text = shown(desk.thread(number=1)[0])
-    assert text.index("line 3 is not YAML") < text.index("Nothing listens on port 9000")
+    assert text.index("line 3 is not YAML") < text.index("Also found") < text.index("Nothing listens on")
     assert "Start it again with `/hermes resume alpha`" in text
     assert "config-corrupt" in text
     assert list(desk.thread(number=1)[0].buttons) == ["hermes.open", "hermes.resume", "hermes.diagnose"]
