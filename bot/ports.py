@@ -4,7 +4,7 @@ Every method that crosses a network has a deadline inside its adapter and raises
 ``bot.domain.errors``; no vendor type or vendor exception passes a port.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -274,6 +274,12 @@ class AuditLog(Protocol):
         For each it is the last intent of the request that made it.
         """
 
+    async def unended(self, besides: Collection[str], *, limit: int) -> dict[str, AuditRow]:
+        """By sandbox, what creates have made and no row tells the end of, without ``besides``.
+
+        The latest ``limit`` of them; for each it is the last intent of the request that made it.
+        """
+
     async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
         """By sandbox, intents and outcomes of pauses, resumes and keeps, newest first, at most 20 each."""
 
@@ -297,6 +303,9 @@ class AuditLog(Protocol):
         since: datetime | None = None,
     ) -> AsyncIterator[AuditRow]:
         """All rows that match, oldest first."""
+
+    def watch(self, told: Callable[[AuditRow], None]) -> None:
+        """Have ``told`` called with each row that is appended here from now on; it must not wait or raise."""
 
     async def head(self) -> ChainHead:
         """The last row's number and hash."""

@@ -52,11 +52,18 @@ class MemoryAuditLog:
         self._now = now
         self._redactor = redactor or Unredacted()
         self._rows: list[Columns] = []
+        self._watchers: list[Callable[[AuditRow], None]] = []
 
     async def append(self, event: AuditEvent) -> AuditRow:
         if event.phase in {"claim", "vote"}:
             raise ValueError(f"a {event.phase} is made with {event.phase}(), which tells whether it won")
-        return self._add(event)
+        row = self._add(event)
+        for told in self._watchers:
+            told(row)
+        return row
+
+    def watch(self, told: Callable[[AuditRow], None]) -> None:
+        self._watchers.append(told)
 
     async def claim(self, event: AuditEvent) -> AuditRow | None:
         if event.phase != "claim":
@@ -91,16 +98,21 @@ class MemoryAuditLog:
 
     async def created_on(self, home: str) -> dict[str, AuditRow]:
         self.reads.append("created_on")
-        ended = {
-            row["sandbox"]
-            for row in self._rows
-            if row["phase"] in {"outcome", "system"} and row["code"] in ENDINGS
-        }
+        ended = self._ended()
         return {
             sandbox: self._intent_behind(row)
             for sandbox, row in self._makers().items()
             if row["home"] == home and sandbox not in ended
         }
+
+    async def unended(self, besides: Collection[str], *, limit: int) -> dict[str, AuditRow]:
+        self.reads.append("unended")
+        left = {
+            sandbox: row
+            for sandbox, row in self._makers().items()
+            if sandbox not in self._ended() and sandbox not in besides
+        }
+        return {sandbox: self._intent_behind(left[sandbox]) for sandbox in [*left][-limit:]}
 
     async def created_by(self, actor: str, *, limit: int = 100) -> list[AuditRow]:
         self.reads.append("created_by")
@@ -164,6 +176,13 @@ class MemoryAuditLog:
     def _add_once(self, event: AuditEvent, same: dict[str, str]) -> AuditRow | None:
         taken = any(all(row[name] == value for name, value in same.items()) for row in self._rows)
         return None if taken and not self.broken else self._add(event)
+
+    def _ended(self) -> set[str | int]:
+        return {
+            row["sandbox"]
+            for row in self._rows
+            if row["phase"] in {"outcome", "system"} and row["code"] in ENDINGS
+        }
 
     def _makers(self) -> dict[str, Columns]:
         """The first row of a create that names each sandbox."""
