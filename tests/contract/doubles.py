@@ -74,6 +74,8 @@ class MemoryCube(Failing):
         self.up = True
         self.paused_cannot_be_killed = False
         """As platform 0.5.1 has it."""
+        self.dropped: set[str] = set()
+        """Sandboxes that a list leaves out."""
         self.pauses_get_stuck = False
         """A pause is taken on and never comes to its end."""
         self.now: Callable[[], datetime] = lambda: datetime(2026, 1, 1, tzinfo=UTC)
@@ -102,7 +104,11 @@ class MemoryCube(Failing):
     async def list(self, *, labels: Mapping[str, str] | None = None) -> builtins.list[SandboxView]:
         async with self._call("list", labels):
             wanted = (labels or {}).items()
-            found = [view for view in self.sandboxes.values() if wanted <= view.metadata.items()]
+            found = [
+                view
+                for view in self.sandboxes.values()
+                if wanted <= view.metadata.items() and view.sandbox_id not in self.dropped
+            ]
         return found[::-1]
 
     async def get(self, sandbox_id: str) -> SandboxView | None:

@@ -39,7 +39,10 @@ class Unredacted:
 
 
 class MemoryAuditLog:
-    """The ``AuditLog`` port over a list. Set ``broken`` to a sentence and it cannot be written."""
+    """The ``AuditLog`` port over a list. Set ``broken`` to a sentence and it cannot be written.
+
+    ``unreadable`` does the same to what it knows of sandboxes.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class MemoryAuditLog:
         redactor: Redactor | None = None,
     ) -> None:
         self.broken = ""
+        self.unreadable = ""
         self.reads: list[str] = []
         """Reads of what is known of sandboxes, by the name of their method."""
         self._now = now
@@ -89,7 +93,7 @@ class MemoryAuditLog:
         return found[::-1]
 
     async def created(self, sandbox_ids: Collection[str]) -> dict[str, AuditRow]:
-        self.reads.append("created")
+        self._read("created")
         return {
             sandbox: self._intent_behind(row)
             for sandbox, row in self._makers().items()
@@ -97,7 +101,7 @@ class MemoryAuditLog:
         }
 
     async def created_on(self, home: str) -> dict[str, AuditRow]:
-        self.reads.append("created_on")
+        self._read("created_on")
         ended = self._ended()
         return {
             sandbox: self._intent_behind(row)
@@ -106,7 +110,7 @@ class MemoryAuditLog:
         }
 
     async def unended(self, besides: Collection[str], *, limit: int) -> dict[str, AuditRow]:
-        self.reads.append("unended")
+        self._read("unended")
         left = {
             sandbox: row
             for sandbox, row in self._makers().items()
@@ -115,12 +119,12 @@ class MemoryAuditLog:
         return {sandbox: self._intent_behind(left[sandbox]) for sandbox in [*left][-limit:]}
 
     async def created_by(self, actor: str, *, limit: int = 100) -> list[AuditRow]:
-        self.reads.append("created_by")
+        self._read("created_by")
         makers = [row for row in self._makers().values() if row["actor"] == actor]
         return [self._intent_behind(row) for row in makers[::-1][:limit]]
 
     async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
-        self.reads.append("changes")
+        self._read("changes")
         found: dict[str, list[AuditRow]] = {}
         for row in reversed(self._rows):
             telling = row["phase"] in {"intent", "outcome"} and row["action"] in {"pause", "resume", "keep"}
@@ -176,6 +180,11 @@ class MemoryAuditLog:
     def _add_once(self, event: AuditEvent, same: dict[str, str]) -> AuditRow | None:
         taken = any(all(row[name] == value for name, value in same.items()) for row in self._rows)
         return None if taken and not self.broken else self._add(event)
+
+    def _read(self, what: str) -> None:
+        self.reads.append(what)
+        if self.unreadable:
+            raise AuditUnavailableError(self.unreadable)
 
     def _ended(self) -> set[str | int]:
         return {
