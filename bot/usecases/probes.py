@@ -22,6 +22,8 @@ class Probed:
     reached: bool | None = None
     studio: bool | None = None
     note: str = ""
+    end_at: str | None = None
+    """Its deadline afterwards, if it was asked."""
 
 
 async def probe(view: SandboxView, past: Past, deps: Deps) -> Probed:
@@ -37,7 +39,12 @@ async def probe(view: SandboxView, past: Past, deps: Deps) -> Probed:
     # By Cube's own note of it, too: its clock may be ahead of ours.
     _note(sandbox_id, max(filter(None, (deps.clock.now(), used))), deps)
     reached = _reached(ports)
-    return Probed(reached=reached, studio=ports[0].ok if reached else None, note=ports[0].note)
+    return Probed(
+        reached=reached,
+        studio=ports[0].ok if reached else None,
+        note=ports[0].note,
+        end_at=(after or before).end_at,
+    )
 
 
 def _reached(ports: Sequence[PortHealth]) -> bool | None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.domain import ids
@@ -117,7 +117,7 @@ def _seen(
     return Seen(
         view=view,
         judged=judge(sight),
-        idle=idle_left(view, now),
+        idle=idle_left(replace(view, end_at=answer.end_at or view.end_at), now),
         past=past,
         heartbeat=beat,
         node_answered=pulse is not None,
@@ -139,10 +139,11 @@ async def _pasts(views: Sequence[SandboxView], deps: Deps) -> Mapping[str, Past]
     if not views:
         return {}
     try:
-        return await remembered(views, deps)
+        known = await remembered(views, deps)
     except AuditUnavailableError as error:
         log.warning("sandboxes are shown without what the audit log knows of them: %s", error)
         return {}
+    return {view.sandbox_id: known.get(view.sandbox_id, _NOTHING) for view in views}
 
 
 def _pulse_of(view: SandboxView, pulses: Mapping[str, NodePulse | None], deps: Deps) -> NodePulse | None:

@@ -276,7 +276,7 @@ async def test_what_may_still_live_is_told_without_what_is_known(log: AuditLog) 
 
 
 async def test_whoever_watches_is_told_of_each_row(log: AuditLog) -> None:
-    told: list[AuditRow] = []
+    told: list[object] = []
     log.watch(told.append)
 
     row = await log.append(event("r1"))
