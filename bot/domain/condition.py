@@ -38,6 +38,11 @@ class Condition(StrEnum):
     GONE = "gone"
     UNKNOWN = "unknown"
 
+    @property
+    def troubled(self) -> bool:
+        """Whether somebody should look at it. Nobody need for one that sleeps, or is on its way."""
+        return self in {Condition.DEGRADED, Condition.STUCK, Condition.DARK, Condition.UNRESUMABLE}
+
 
 SENTENCES: dict[Condition, str] = {
     Condition.READY: "Studio works.",

@@ -87,11 +87,16 @@ async def check_now(sandbox_id: str, actor: Actor, channel: str, deps: Deps) -> 
         return _not_read(error)
 
 
-def acts_on(seen: Seen) -> tuple[Action, ...]:
-    """What makes sense on it now. More idle time is none for one that has no end of it."""
-    acts = sensible(seen.judged.condition, seen.view.state, listed=seen.view.listed)
+def allowed_acts(seen: Seen, actor: Actor, deps: Deps) -> tuple[Action, ...]:
+    """What makes sense on it now, and this person may. What has no end needs no longer idle time."""
+    role = deps.roster.role_of(actor)
     endless = seen.idle.kind is IdleKind.NEVER
-    return tuple(action for action in acts if not (endless and action is Action.KEEP))
+    return tuple(
+        action
+        for action in sensible(seen.judged.condition, seen.view.state, listed=seen.view.listed)
+        if not (endless and action is Action.KEEP)
+        and decide(action, actor, role, owner=seen.view.owner) is None
+    )
 
 
 async def _allowed(action: Action, target: str, actor: Actor, deps: Deps) -> Found | Refused:
@@ -129,7 +134,7 @@ async def _card(found: Found, actor: Actor, deps: Deps, *, forced: bool = False)
         mounts_told=told,
         sizes=sizes,
         events=events,
-        acts=tuple(one for one in acts_on(seen) if decide(one, actor, role, owner=view.owner) is None),
+        acts=allowed_acts(seen, actor, deps),
         may_be_destroyed=_may_be_destroyed(seen),
         may_keep=decide(Action.KEEP, actor, role, owner=view.owner) is None,
         asked_inside=forced,

@@ -65,7 +65,7 @@ async def test_a_card_shows_everything_and_disturbs_nothing() -> None:
 @pytest.mark.parametrize("target", ["atlas", f"{7:032x}"])
 async def test_a_pause_on_its_way_is_told_although_cube_says_running_when_asked_by_id(target: str) -> None:
     desk = open_desk()
-    add(desk.world, 7, home="atlas", state=SandboxState.PAUSING)
+    add(desk.world, 7, home="atlas", state=SandboxState.PAUSING, end_in=None)
 
     answer = await card_of(desk, target)
 
