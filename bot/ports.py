@@ -210,6 +210,8 @@ class StudioStarted:
     first_login_replaced: bool
     """The password was changed by this call, not earlier."""
     sign_in: SignIn = SignIn.KNOWN
+    heartbeat_note: str = ""
+    """Why no heartbeat tells how it is; empty when one does."""
 
 
 class Guest(Protocol):
@@ -228,10 +230,16 @@ class Guest(Protocol):
         """Make and remove links as planned, in one command; gives what is true afterwards."""
 
     async def start_studio(self, sandbox_id: str, *, port: int, auth: str) -> StudioStarted:
-        """Make sure that a Studio runs on the mounted home, then secure its sign-in, all from inside."""
+        """Make sure that a Studio runs on the mounted home, then secure its sign-in, all from inside.
+
+        A heartbeat is started with it, and has beaten once when this returns.
+        """
 
     async def stop_studio(self, sandbox_id: str) -> bool:
-        """End Studio cleanly, so that its databases are closed. False when none was running."""
+        """End the heartbeat, and Studio cleanly, so that its databases are closed.
+
+        False when no Studio was running.
+        """
 
 
 class Studio(Protocol):

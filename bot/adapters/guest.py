@@ -10,9 +10,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.adapters.programs.assemble import MOUNTS_FILES, SKILLS_FILES, STUDIO_FILES, program
+from bot.adapters.programs.assemble import MOUNTS_FILES, SKILLS_FILES, STUDIO_FILES, heartbeat_script, program
 from bot.domain.cube_errors import FaultClass
 from bot.domain.errors import CubeError, GuestError
+from bot.domain.heartbeat import BEAT_SECONDS
 from bot.domain.provisioning import AgentFacts, Generation, SignIn
 from bot.domain.rules import Deadlines
 from bot.domain.sandbox import GUEST_HOME, GUEST_PUBLIC_SKILLS, GUEST_WORKSPACE
@@ -62,12 +63,24 @@ _MAX_NOTES = 20
 
 
 class GuestPrograms:
-    """Programs over any ``Cube``. ``studio_port`` is where ``stop_studio`` looks for a Studio."""
+    """Programs over any ``Cube``.
 
-    def __init__(self, cube: Cube, *, deadlines: Deadlines | None = None, studio_port: int = 9000) -> None:
+    ``studio_port`` is where ``stop_studio`` looks for a Studio; ``beat_seconds`` (whole ones) is how often
+    the heartbeat beats that is started with it.
+    """
+
+    def __init__(
+        self,
+        cube: Cube,
+        *,
+        deadlines: Deadlines | None = None,
+        studio_port: int = 9000,
+        beat_seconds: float = BEAT_SECONDS,
+    ) -> None:
         self._cube = cube
         self._deadlines = deadlines or Deadlines()
         self._studio_port = studio_port
+        self._beat_seconds = beat_seconds
 
     async def answers(self, sandbox_id: str) -> bool:
         """Whether envd answers. A 404 right after a create means not yet; a 410 or refused key is raised."""
@@ -115,7 +128,12 @@ class GuestPrograms:
     async def start_studio(self, sandbox_id: str, *, port: int, auth: str) -> StudioStarted:
         """Start and secure Studio; safe to repeat."""
         seconds = self._deadlines.studio
-        arguments = {"port": port, "auth": auth, "seconds": seconds}
+        beat = {
+            "sandbox": sandbox_id,
+            "beat_seconds": self._beat_seconds,
+            "beat_script": heartbeat_script(),
+        }
+        arguments = {"port": port, "auth": auth, "seconds": seconds, **beat}
         answer = await self._ask(sandbox_id, "start", arguments, seconds + START_EXTRA_SECONDS)
         ok = answer.get("database_ok")
         try:
@@ -135,10 +153,11 @@ class GuestPrograms:
             ),
             first_login_replaced=answer.get("first_login_replaced") is True,
             sign_in=_sign_in(answer),
+            heartbeat_note=_note(answer, "heartbeat_note"),
         )
 
     async def stop_studio(self, sandbox_id: str) -> bool:
-        """End Studio cleanly."""
+        """End Studio cleanly, and the heartbeat."""
         answer = await self._ask(sandbox_id, "stop", {"port": self._studio_port}, STOP_SECONDS)
         return answer.get("stopped") is True
 
@@ -209,6 +228,11 @@ def _object(answer: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _text(answer: Mapping[str, Any], name: str) -> str:
     value = answer.get(name)
     return value[:64] if isinstance(value, str) and value.isprintable() else ""
+
+
+def _note(answer: Mapping[str, Any], name: str) -> str:
+    value = answer.get(name)
+    return " ".join(value.split())[:_MAX_TEXT] if isinstance(value, str) else ""
 
 
 def _notes(answer: Mapping[str, Any], name: str) -> tuple[str, ...]:

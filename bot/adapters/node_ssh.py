@@ -15,6 +15,7 @@ from typing import Any
 
 import asyncssh
 
+from bot.adapters.node_looks import PULSE_BYTES, batches, pulse_of, sizes_of
 from bot.adapters.programs.assemble import NODE_FILES, NODE_VERBS, program
 from bot.domain.errors import NodeError
 from bot.domain.provisioning import Generation, Seeding, SignIn
@@ -23,7 +24,7 @@ from bot.domain.sandbox import Places
 from bot.ports import CommandResult, MarkersFound, NodePulse, Prepared, Seeded, Sizes, StoredAccess
 
 MAX_OUTPUT = 1024 * 1024
-"""Bytes of standard output, and of standard error, that are kept; the rest is read and dropped."""
+"""Bytes of a command's standard output, and of its errors, that are kept; the rest is read and dropped."""
 
 AT_ONCE = 8
 """Commands at once on one connection; OpenSSH opens at most ten sessions (``MaxSessions``)."""
@@ -132,11 +133,15 @@ class SshNode:
 
     async def pulse(self, shared_root: str, homes: Collection[str]) -> NodePulse:
         """The heartbeats of these homes, and how the node is."""
-        raise NotImplementedError
+        looks = []
+        for some in batches(homes):
+            arguments = {"shared_root": shared_root, "homes": some}
+            looks.append((some, await self._ask("pulse", arguments, most_bytes=PULSE_BYTES)))
+        return pulse_of(looks)
 
     async def sizes(self, places: Places) -> Sizes:
         """How much a home and its workspace hold."""
-        raise NotImplementedError
+        return sizes_of(await self._verb("sizes", places))
 
     async def run(self, command: str, *, stdin: bytes = b"", deadline: float = 30.0) -> CommandResult:
         """One command, sent once: when the connection ends under it, it is not sent again."""
@@ -161,17 +166,22 @@ class SshNode:
             "shared_root": places.shared_root,
             "home_id": places.home_id,
             "workspace_id": places.workspace_id,
-            "seconds": self._deadlines.node,
             **more,
         }
-        stdin = json.dumps(arguments).encode("utf-8")
+        return await self._ask(verb, arguments, repeat=repeat)
+
+    async def _ask(
+        self, verb: str, arguments: Mapping[str, Any], *, repeat: bool = True, most_bytes: int = MAX_OUTPUT
+    ) -> dict[str, Any]:
+        seconds = self._deadlines.node
+        stdin = json.dumps({**arguments, "seconds": seconds}).encode("utf-8")
         command = f"{self._program} {verb}"
         try:
-            answer = await self._execute(command, stdin, self._deadlines.node)
+            answer = await self._execute(command, stdin, seconds, most_bytes)
         except NodeError as error:
             if error.code != "node-unreachable" or not repeat or not isinstance(error.__cause__, _Lost):
                 raise
-            answer = await self._execute(command, stdin, self._deadlines.node)
+            answer = await self._execute(command, stdin, seconds, most_bytes)
         return self._parse(verb, *answer)
 
     def _parse(self, verb: str, exit_code: int, stdout: bytes, stderr: bytes) -> dict[str, Any]:
@@ -188,12 +198,14 @@ class SshNode:
             code if code in _CODES else "node-program-failed", f"Node {self._node_id}: {message}."
         )
 
-    async def _execute(self, command: str, stdin: bytes, seconds: float) -> tuple[int, bytes, bytes]:
+    async def _execute(
+        self, command: str, stdin: bytes, seconds: float, most_bytes: int = MAX_OUTPUT
+    ) -> tuple[int, bytes, bytes]:
         async with self._turns:
             connection = await self._connect()
             try:
                 async with asyncio.timeout(seconds):
-                    return await _communicate(connection, command, stdin)
+                    return await _communicate(connection, command, stdin, most_bytes)
             except TimeoutError as error:
                 sentence = f"Node {self._node_id} did not finish within {seconds:g} s."
                 raise NodeError("node-timeout", sentence) from error
@@ -247,14 +259,16 @@ class _Lost(Exception):  # noqa: N818 - a circumstance: the command may or may n
 
 
 async def _communicate(
-    connection: asyncssh.SSHClientConnection, command: str, stdin: bytes
+    connection: asyncssh.SSHClientConnection, command: str, stdin: bytes, most_bytes: int
 ) -> tuple[int, bytes, bytes]:
     process = await connection.create_process(command, encoding=None)
     try:
         if stdin:
             process.stdin.write(stdin)
         process.stdin.write_eof()
-        stdout, stderr = await asyncio.gather(_bounded(process.stdout), _bounded(process.stderr))
+        stdout, stderr = await asyncio.gather(
+            _bounded(process.stdout, most_bytes), _bounded(process.stderr, MAX_OUTPUT)
+        )
         await process.wait_closed()
     except BaseException:
         with suppress(OSError):
@@ -266,8 +280,8 @@ async def _communicate(
     return int(process.returncode if process.returncode is not None else 255), stdout, stderr
 
 
-async def _bounded(reader: asyncssh.SSHReader[bytes]) -> bytes:
+async def _bounded(reader: asyncssh.SSHReader[bytes], most: int) -> bytes:
     kept = bytearray()
     while chunk := await reader.read(_CHUNK):
-        kept += chunk[: MAX_OUTPUT - len(kept)]
+        kept += chunk[: most - len(kept)]
     return bytes(kept)

@@ -7,8 +7,18 @@ from importlib import resources
 _HERE = "bot.adapters.programs"
 
 
-NODE_FILES = ("beneath", "shapes", "node_prepare", "node_seed", "node_answers")
-NODE_VERBS = ("prepare", "seed", "has_home", "launch_env", "plant", "collect", "read_access")
+NODE_FILES = ("beneath", "shapes", "node_prepare", "node_seed", "node_pulse", "node_sizes", "node_answers")
+NODE_VERBS = (
+    "prepare",
+    "seed",
+    "has_home",
+    "launch_env",
+    "plant",
+    "collect",
+    "read_access",
+    "pulse",
+    "sizes",
+)
 MOUNTS_FILES = ("beneath", "shapes", "guest_entries", "guest_file_system", "guest_mounts", "guest_answer")
 SKILLS_FILES = ("beneath", "guest_entries", "guest_skills", "guest_answer")
 STUDIO_FILES = (
@@ -20,9 +30,20 @@ STUDIO_FILES = (
     "guest_processes",
     "guest_accounts",
     "guest_login",
+    "guest_heartbeat",
     "guest_studio",
     "guest_answer",
 )
+
+
+@cache
+def heartbeat_script() -> str:
+    """The text of ``heartbeat.sh``.
+
+    It stands with the programs and not with the Studio template, because it travels with the start of Studio:
+    into templates that are not ours, and with the wheel, which holds packages only.
+    """
+    return resources.files(_HERE).joinpath("heartbeat.sh").read_text(encoding="utf-8")
 
 
 @cache

@@ -22,6 +22,7 @@ from bot.adapters.programs.guest_accounts import OPEN_FILE, close_window, open_w
 from bot.adapters.programs.guest_entries import SIDE_FILES, file_or_nothing, home_dir
 from bot.adapters.programs.guest_facts import database_facts, lacks_wal_guard, version_of
 from bot.adapters.programs.guest_file_system import file_system
+from bot.adapters.programs.guest_heartbeat import begin_heartbeat, end_heartbeat
 from bot.adapters.programs.guest_login import (
     CANDIDATE_FILE,
     KNOWN,
@@ -72,7 +73,20 @@ def judge(health: Any) -> str:
 
 
 def start(args: dict[str, Any]) -> dict[str, Any]:
-    """Stop what runs, start, secure, wait until ready, look at the databases."""
+    """Stop what runs, start, secure, wait until ready, look at the databases; and let the heartbeat beat.
+
+    It beats also where Studio does not start: that is what it tells then.
+    """
+    end_heartbeat(args["home"])
+    try:
+        started = _start(args)
+    except Refusal:
+        begin_heartbeat(args, wait=False)
+        raise
+    return {**started, "heartbeat_note": begin_heartbeat(args, wait=True)}
+
+
+def _start(args: dict[str, Any]) -> dict[str, Any]:
     deadline = time.monotonic() + float(args["seconds"])
     home, port = args["home"], int(args["port"])
     own, web_home = _own_directories(home)
@@ -227,8 +241,9 @@ def _let_end(starter: subprocess.Popen[bytes]) -> None:
 
 
 def stop(args: dict[str, Any]) -> dict[str, Any]:
-    """End Studio so that its databases are closed."""
+    """End Studio so that its databases are closed, and the heartbeat."""
     home = args["home"]
+    end_heartbeat(home)
     try:
         stored = stored_env(open_dir(open_root(home), BOT_DIRECTORY)) or {}
     except (FileNotFoundError, Refusal):

@@ -89,6 +89,8 @@ class Afflictions:
             self._faults.mark(_DARK, name)
             self._break_connections(name)
         exits = self._faults.peek("cube", "vm-exited", **match)
+        if exits and not exits.met:
+            record.heartbeat = None
         runtime = self._runtimes.pop(name, None) if exits and not exits.met else None
         if runtime is not None:
             self._break_connections(name)

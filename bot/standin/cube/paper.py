@@ -1,19 +1,16 @@
 """Paper sandboxes: state in the API and a heartbeat on the node, no process. For scale tests."""
 
-import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.domain.ids import home_id
+from bot.standin.cube import paper_beats
 from bot.standin.cube.lifecycle import new_address
+from bot.standin.cube.paper_beats import HOME_KEY
 from bot.standin.cube.record import NEVER, Record
-from bot.standin.cube.templates import timestamp
 
 _STATES = ("running", "pausing", "paused")
-_HOMES = "hermes-homes"
-_HOME_KEY = "hermes-home"
 
 
 class PaperError(ValueError):
@@ -21,7 +18,7 @@ class PaperError(ValueError):
 
 
 def records(body: Mapping[str, Any], *, now: float, node_id: str, template_id: str) -> list[Record]:
-    """The records for ``{count, state, metadata, timeout, on_timeout, auto_resume, node}``.
+    """The records for ``{count, state, metadata, timeout, on_timeout, auto_resume, node, heartbeat}``.
 
     ``{n}`` in a metadata value becomes the number of the sandbox; a ``hermes-home`` without it gets
     ``-n`` when there are several, since a home has one live sandbox.
@@ -33,6 +30,7 @@ def records(body: Mapping[str, Any], *, now: float, node_id: str, template_id: s
         example = '{"count": 1000, "state": "running", "metadata": {"hermes-home": "paper-{n}"}}'
         states = ", ".join(_STATES)
         raise PaperError(f"count is a positive number, state one of {states}, metadata a map, e.g. {example}")
+    told, age = heartbeat_told(body)
     made = []
     for number in range(count):
         record = Record(
@@ -49,6 +47,7 @@ def records(body: Mapping[str, Any], *, now: float, node_id: str, template_id: s
             metadata={key: _numbered(key, str(value), number, count) for key, value in metadata.items()},
             guest_ip=new_address(),
             paper=True,
+            heartbeat=told if age == 0 else None,
         )
         record.set_timeout(now, int(body.get("timeout", NEVER)))
         made.append(record)
@@ -58,22 +57,27 @@ def records(body: Mapping[str, Any], *, now: float, node_id: str, template_id: s
 def _numbered(key: str, value: str, number: int, count: int) -> str:
     if "{n}" in value:
         return value.replace("{n}", str(number))
-    return f"{value}-{number}" if key == _HOME_KEY and count > 1 else value
+    return f"{value}-{number}" if key == HOME_KEY and count > 1 else value
 
 
-def write_heartbeats(made: list[Record], shared: Path, heartbeat: Mapping[str, Any] | None) -> None:
-    """Write ``<home>/.hermes-bot/heartbeat.json`` below ``shared`` for those that have a home. Blocking.
+def heartbeat_told(body: Mapping[str, Any]) -> tuple[dict[str, Any] | None, float]:
+    """What the heartbeats tell otherwise than healthy ones would, and how many seconds old they are.
 
-    Metadata may say anything, as with sandboxes of strangers; what is no home-id makes no path.
+    ``heartbeat`` is false for none (None), or a map of what is told; ``age_s`` in it makes an old one, that
+    of a sandbox in which nothing beats any more. Raises PaperError for anything else.
     """
+    told: Any = body.get("heartbeat", {})
+    if told is False:
+        return None, 0.0
+    told = {} if told is True or told is None else told
+    age: Any = told.get("age_s", 0) if isinstance(told, dict) else None
+    if isinstance(age, bool) or not isinstance(age, int | float):
+        example = '{"studio": "not-ready", "note": "the agent bridge is not ready"}, or {"age_s": 300}'
+        raise PaperError(f"heartbeat is false for none, or a map of what it tells, e.g. {example}")
+    return {key: value for key, value in told.items() if key != "age_s"}, float(age)
+
+
+def write_heartbeats(made: Sequence[Record], shared: Path, told: Mapping[str, Any], age: float) -> None:
+    """The first heartbeat of each below ``shared``. Blocking."""
     for record in made:
-        home = home_id(record.metadata.get(_HOME_KEY, ""))
-        if home is None:
-            continue
-        directory = shared / _HOMES / home / ".hermes-bot"
-        directory.mkdir(parents=True, exist_ok=True)
-        directory.chmod(0o700)
-        told = {"sandbox": record.sandbox_id, "at": timestamp(record.created_at), **(heartbeat or {})}
-        scratch = directory / "heartbeat.json.new"
-        scratch.write_text(json.dumps(told))
-        scratch.replace(directory / "heartbeat.json")
+        paper_beats.write(record, shared, told, age=age)

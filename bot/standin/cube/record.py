@@ -51,6 +51,8 @@ class Record:
     studio_fault: str = ""
     home_read_only: bool = False
     paper: bool = False
+    # What a paper one tells otherwise than a healthy one while it runs; None: it gives no sign of life.
+    heartbeat: dict[str, Any] | None = None
 
     def touch(self, now: float) -> None:
         """A proxied request ended: the idle time starts anew."""

@@ -20,6 +20,7 @@ from bot.standin.cube.api_templates import TemplateCalls
 from bot.standin.cube.creation import Creation
 from bot.standin.cube.forks import ForkServer
 from bot.standin.cube.lifecycle import Lifecycle, Machinery
+from bot.standin.cube.paper_beats import PaperBeats
 from bot.standin.cube.platform import platform as rules
 from bot.standin.cube.proxy import Proxy
 from bot.standin.cube.record import Record, Store
@@ -73,6 +74,7 @@ class CubeStandIn:
         self._lifecycle: Lifecycle | None = None
         self._creation: Creation | None = None
         self._sweeper: Sweeper | None = None
+        self._beats: PaperBeats | None = None
         self._proxy: Proxy | None = None
         self._runner: web.AppRunner | None = None
         self.api_url = ""
@@ -106,6 +108,8 @@ class CubeStandIn:
         await self._listen(machinery, lifecycle, creation, proxy)
         self._sweeper = Sweeper(machinery, lifecycle)
         self._sweeper.start()
+        self._beats = PaperBeats(machinery, self._nodes)
+        self._beats.start()
 
     def _require_lifecycle(self) -> Lifecycle:
         if self._lifecycle is None:
@@ -151,9 +155,7 @@ class CubeStandIn:
             self._runner = None
         if self._proxy is not None:
             await self._proxy.stop()
-        if self._sweeper is not None:
-            await self._sweeper.stop()
-            self._sweeper = None
+        await self._end_background()
         if self._lifecycle is not None:
             await self._lifecycle.close()
             runtimes = list(self._lifecycle.runtimes.values())
@@ -175,6 +177,14 @@ class CubeStandIn:
             self._lock.close()
             self._lock = None
 
+    async def _end_background(self) -> None:
+        if self._beats is not None:
+            await self._beats.stop()
+            self._beats = None
+        if self._sweeper is not None:
+            await self._sweeper.stop()
+            self._sweeper = None
+
     async def add_paper(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """``POST /paper``: make paper sandboxes and say which. Raises paper.PaperError for a bad body."""
         if self._machinery is None:
@@ -187,11 +197,13 @@ class CubeStandIn:
             node_id=self._nodes[0].node_id,
             template_id=found.template_id if found else template,
         )
+        told, age = paper.heartbeat_told(body)
         for node in self._nodes:
             here = [record for record in made if record.node_id == node.node_id]
-            await self._machinery.threads.run(
-                paper.write_heartbeats, here, node.shared, body.get("heartbeat")
-            )
+            if told is not None:
+                await self._machinery.threads.run(paper.write_heartbeats, here, node.shared, told, age)
+        if self._beats is not None:
+            self._beats.note(made)
         for record in made:
             self._machinery.store.add(record)
         self._machinery.store.save_paper()
