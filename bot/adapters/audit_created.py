@@ -1,4 +1,4 @@
-"""Which sandboxes the log says were made, by whom and for what: one query each, however long the log is.
+"""Which sandboxes the log says were made, by whom, and what was asked of them: one query each, at any length.
 
 The first row of a create that names a sandbox belongs to the request that made it; later requests may
 continue with that sandbox, or be turned away because of it. What was asked for stands in the request's
@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from bot.adapters.audit_schema import NAMES_ITS_SANDBOX, TABLE, TELLS_AN_END
-from bot.domain.audit import CREATE, AuditRow, row_of
+from bot.adapters.audit_schema import NAMES_ITS_SANDBOX, TABLE, TELLS_A_CHANGE, TELLS_AN_END
+from bot.domain.audit import CREATE, MOST_CHANGES, AuditRow, row_of
 
 MADE: Final = "made"
 """The column of the answers with the sandbox; the row's own ``sandbox`` may be empty."""
@@ -54,6 +54,18 @@ def made_for(actor: str, limit: int) -> sa.Select[Any]:
         .limit(limit)
     )
     return _intents(latest.subquery("audit_latest"))
+
+
+def changes_of(sandboxes: Collection[str]) -> sa.Select[Any]:
+    """The latest intents and outcomes of pauses, resumes and keeps of each, newest first."""
+    place = sa.func.row_number().over(partition_by=TABLE.c.sandbox, order_by=TABLE.c.seq.desc())
+    told = (
+        sa.select(*TABLE.c, place.label("place"))
+        .where(sa.text(TELLS_A_CHANGE), TABLE.c.sandbox.in_(sorted(sandboxes)))
+        .subquery("audit_told")
+    )
+    columns = [column for column in told.c if column.name != "place"]
+    return sa.select(*columns).where(told.c.place <= MOST_CHANGES).order_by(told.c.seq.desc())
 
 
 def rows_by_sandbox(found: Collection[Mapping[str, Any]]) -> dict[str, AuditRow]:

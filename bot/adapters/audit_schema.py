@@ -15,7 +15,7 @@ from sqlmodel import Field, SQLModel
 
 from bot.domain.audit import AuditUnavailableError
 
-REVISION: Final = "0002"
+REVISION: Final = "0003"
 """The newest migration; a database that says so is opened without importing Alembic."""
 
 NAMES_ITS_SANDBOX: Final = "action = 'create' AND sandbox <> '' AND (phase <> 'step' OR code = 'step-5')"
@@ -23,6 +23,9 @@ NAMES_ITS_SANDBOX: Final = "action = 'create' AND sandbox <> '' AND (phase <> 's
 
 TELLS_AN_END: Final = "code IN ('stopped', 'sandbox-gone')"
 """Rows after which a sandbox is no more: the domain's ``ENDINGS``. A query with this text is indexed."""
+
+TELLS_A_CHANGE: Final = "action IN ('pause', 'resume', 'keep') AND phase IN ('intent', 'outcome')"
+"""Rows of what was asked of a sandbox that exists; the domain's ``CHANGES``."""
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 
@@ -82,6 +85,13 @@ class AuditRecord(SQLModel, table=True):
             "sandbox",
             sqlite_where=sa.text(TELLS_AN_END),
             postgresql_where=sa.text(TELLS_AN_END),
+        ),
+        sa.Index(
+            "audit_changes",
+            "sandbox",
+            "seq",
+            sqlite_where=sa.text(TELLS_A_CHANGE),
+            postgresql_where=sa.text(TELLS_A_CHANGE),
         ),
     )
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from bot.adapters.audit_append import NewRow
-from bot.adapters.audit_created import made_by, made_for, made_on, rows_by_sandbox, unended
+from bot.adapters.audit_created import changes_of, made_by, made_for, made_on, rows_by_sandbox, unended
 from bot.adapters.audit_schema import TABLE, engine_for, parsed, plain_reason, require_schema, sqlite_file
 from bot.adapters.audit_writer import AuditWriter
 from bot.domain.audit import (
@@ -138,7 +138,10 @@ class SqlAuditLog:
 
     async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
         """The pauses, resumes and keeps of each, newest first."""
-        raise NotImplementedError
+        found: dict[str, list[AuditRow]] = {}
+        for row in await self._rows(changes_of(sandbox_ids)) if sandbox_ids else ():
+            found.setdefault(row.sandbox, []).append(row)
+        return found
 
     async def recent(
         self,

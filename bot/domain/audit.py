@@ -38,6 +38,12 @@ SANDBOX_GONE: Final = "sandbox-gone"
 ENDINGS: Final = frozenset({"stopped", SANDBOX_GONE})
 """Codes of outcomes and ``system`` rows after which the sandbox that they name is no more."""
 
+CHANGES: Final = frozenset({"pause", "resume", "keep"})
+"""The actions of rows that tell what was asked of a sandbox without ending it."""
+
+MOST_CHANGES: Final = 20
+"""How many of those rows are read of one sandbox; older ones say nothing about how it is now."""
+
 COLUMNS: Final = (
     "seq", "at", "request_id", "phase", "actor", "actor_kind", "channel", "thread_ts", "action", "home",
     "workspace", "sandbox", "node", "result", "code", "reason", "details", "prev_hash", "hash",

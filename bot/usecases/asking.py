@@ -60,7 +60,7 @@ async def ask(request: CreateRequest, deps: Deps) -> CreateRequest | Refused:
 
     Every request that was asked for ends in ``provision`` or ``give_up``.
     """
-    details = particulars(request, deps.process)
+    details = particulars(request, deps)
     try:
         await journal_of(request, deps).write("intent", code=ASKED, node=request.node, details=details)
     except AuditUnavailableError:
@@ -114,15 +114,16 @@ def journal_of(request: CreateRequest, deps: Deps) -> Journal:
     )  # fmt: skip
 
 
-def particulars(request: CreateRequest, process: str) -> dict[str, Any]:
+def particulars(request: CreateRequest, deps: Deps) -> dict[str, Any]:
     """What its intent keeps, so that it can be continued by somebody who never saw it. No value of env=."""
     return {
         "owner": request.owner,
         "template": request.template,
         "timeout": request.timeout,
+        "idle": deps.rules.lifecycle.idle if request.timeout is None else request.timeout,
         "profile": request.profile,
         "env_names": sorted({*request.env, *request.env_names}),
         "progress_ts": request.progress_ts,
         "continues": request.continues,
-        "process": process,
+        "process": deps.process,
     }

@@ -1,17 +1,24 @@
-"""What the audit log remembers of sandboxes."""
+"""What the audit log remembers of sandboxes: two reads, however many sandboxes there are."""
 
 from collections.abc import Collection
 
 from bot.domain.condition import Past
+from bot.domain.past import recalled
 from bot.domain.sandbox import SandboxView
 from bot.usecases.deps import Deps
 
 
 async def remembered(views: Collection[SandboxView], deps: Deps) -> dict[str, Past]:
-    """Of those that a create of ours has made: when, and with which idle time."""
-    made = await deps.log.created([view.sandbox_id for view in views])
-    return {name: Past(ours=True, timeout=_whole(row.details.get("timeout"))) for name, row in made.items()}
+    """The past of each, by sandbox-id; one of which the log knows nothing has an empty one.
 
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    Raises:
+        AuditUnavailableError: the log cannot be read.
+    """
+    if not views:
+        return {}
+    ids = [view.sandbox_id for view in views]
+    made, changes = await deps.log.created(ids), await deps.log.changes(ids)
+    return {
+        view.sandbox_id: recalled(view, made.get(view.sandbox_id), changes.get(view.sandbox_id, []))
+        for view in views
+    }

@@ -145,7 +145,7 @@ class Provisioning:
             "intent",
             node=self.node_id or request.node,
             sandbox=self.sandbox_id,
-            details=particulars(request, self.deps.process),
+            details=particulars(request, self.deps),
         )
         self.recorded = True
         await self._admission.aclose()

@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from bot.domain.audit import (
+    CHANGES,
     CREATE,
     ENDINGS,
+    MOST_CHANGES,
     NAMING_STEP,
     AuditEvent,
     AuditRow,
@@ -24,8 +26,6 @@ from bot.domain.audit import (
 )
 
 T = TypeVar("T")
-
-MOST_CHANGES = 20
 
 
 class Unredacted:
@@ -127,7 +127,7 @@ class MemoryAuditLog:
         self._read("changes")
         found: dict[str, list[AuditRow]] = {}
         for row in reversed(self._rows):
-            telling = row["phase"] in {"intent", "outcome"} and row["action"] in {"pause", "resume", "keep"}
+            telling = row["phase"] in {"intent", "outcome"} and row["action"] in CHANGES
             kept = found.setdefault(str(row["sandbox"]), []) if row["sandbox"] in sandbox_ids else []
             if telling and row["sandbox"] in sandbox_ids and len(kept) < MOST_CHANGES:
                 kept.append(row_of(row))

@@ -13,7 +13,7 @@ import pytest
 from contract.doubles_audit import MemoryAuditLog
 
 from bot.adapters.audit_sql import open_audit_log
-from bot.domain.audit import GENESIS, AuditEvent, AuditUnavailableError, ChainHead
+from bot.domain.audit import GENESIS, MOST_CHANGES, AuditEvent, AuditUnavailableError, ChainHead
 from bot.ports import AuditLog
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -304,6 +304,33 @@ async def test_what_somebody_has_made_is_told_newest_first(log: AuditLog) -> Non
     ]  # fmt: skip
     assert [row.request_id for row in await log.created_by("U1", limit=2)] == ["r4", "r3"]
     assert await log.created_by("U3") == []
+
+
+async def test_what_was_asked_of_a_sandbox_is_told_newest_first(log: AuditLog) -> None:
+    await log.append(event("r0", "intent", sandbox="s1"))
+    asked = await log.append(event("r1", "intent", action="pause", sandbox="s1"))
+    await log.append(event("r1", "step", action="pause", sandbox="s1"))
+    paused = await log.append(
+        event("r1", "outcome", action="pause", sandbox="s1", result="ok", code="paused")
+    )
+    await log.append(event("r2", "reveal", action="reveal", sandbox="s1"))
+    kept = await log.append(event("r3", "outcome", action="keep", sandbox="s2", result="ok"))
+    await log.append(event("r4", "intent", action="resume", sandbox="s3"))
+    await log.append(event("r5", "outcome", action="stop", sandbox="s1", result="ok", code="stopped"))
+
+    assert await log.changes(["s1", "s2", "s4"]) == {"s1": [paused, asked], "s2": [kept]}
+    assert await log.changes([]) == {}
+
+
+async def test_only_the_latest_changes_of_a_sandbox_are_told(log: AuditLog) -> None:
+    for number in range(MOST_CHANGES + 3):
+        await log.append(event(f"r{number}", "intent", action="keep", sandbox="s1"))
+    await log.append(event("x", "intent", action="keep", sandbox="s2"))
+
+    found = await log.changes(["s1", "s2"])
+
+    assert [row.request_id for row in found["s1"]] == [f"r{n}" for n in range(MOST_CHANGES + 2, 2, -1)]
+    assert [row.request_id for row in found["s2"]] == ["x"]
 
 
 async def test_no_number_of_other_rows_hides_a_sandbox(log: AuditLog) -> None:
