@@ -13,6 +13,7 @@ class Offer(StrEnum):
 
     OPEN = "open"
     STOP = "stop"
+    RESUME = "resume"
     CONTINUE = "continue"
     CANCEL = "cancel"
 
