@@ -3,13 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
-<<<<<<< HEAD
-from handlers import creating, form_open, opening, status, stopping
+from handlers import creating, form_open, opening, pausing, status, stopping
 from handlers.buttons import Press, identifier_in, press_of
-=======
-from handlers import creating, form_open, opening, pausing, stopping
-from handlers.buttons import Press, identifier_in
->>>>>>> life
 from handlers.conversation import answer_press
 from handlers.payloads import Body, ButtonPress, button_press
 from handlers.render import notices
@@ -23,14 +18,11 @@ ACTS: Mapping[Press, Act] = {
     Press.CREATE_CANCEL: creating.cancel_create,
     Press.CREATE_CONTINUE: creating.continue_create,
     Press.OPEN: opening.open_studio,
-<<<<<<< HEAD
     Press.STATUS: status.show_card,
     Press.STATUS_PAGE: status.turn_page,
     Press.CHECK: status.check,
-=======
     Press.PAUSE: pausing.pause_pressed,
     Press.RESUME: pausing.resume_pressed,
->>>>>>> life
     Press.STOP_ASK: stopping.ask_from_button,
     Press.STOP_CONFIRM: stopping.confirm,
     Press.STOP_DISMISS: stopping.dismiss,

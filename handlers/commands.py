@@ -5,11 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
 from bot.usecases.whoami import whoami
-<<<<<<< HEAD
-from handlers import creating, status, stopping
-=======
-from handlers import creating, pausing, stopping
->>>>>>> life
+from handlers import creating, pausing, status, stopping
 from handlers.conversation import answer
 from handlers.form_open import open_form
 from handlers.grammar import Command, Refusal, parse
@@ -34,12 +30,9 @@ async def _whoami(call: SlashCall, _command: Command, services: Services) -> Non
 
 ANSWERS: Mapping[str, Answer] = {
     "create": creating.create,
-<<<<<<< HEAD
     "status": status.status,
-=======
     "pause": pausing.pause_typed,
     "resume": pausing.resume_typed,
->>>>>>> life
     "stop": stopping.ask,
     "whoami": _whoami,
     "help": _help,
