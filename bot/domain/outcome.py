@@ -13,9 +13,11 @@ class Offer(StrEnum):
 
     OPEN = "open"
     STOP = "stop"
-    RESUME = "resume"
     CONTINUE = "continue"
     CANCEL = "cancel"
+    RESUME = "resume"
+    STATUS = "status"
+    FORM = "form"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Each one counts as use: it wakes a paused sandbox, and starts the idle time of a
 made only where it cannot alter the sandbox's fate.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.domain.condition import OWN_MARGIN, Past, last_activity
@@ -14,6 +15,23 @@ INTERVAL = timedelta(seconds=60)
 
 SHARE = 10
 """And for no more than this part of the idle time, so that a probe adds next to nothing to it."""
+
+
+EVIDENCE = timedelta(seconds=60)
+"""As long as a heartbeat tells about now, so long does a request that nothing answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastProbe:
+    """Our latest request into a sandbox: when it ended, by Cube's note of it if that is later."""
+
+    at: datetime
+    reached: bool | None = None
+
+    def still_unreached(self, now: datetime, past: Past) -> bool:
+        """Whether nothing answered it, and neither time nor a change has made that worthless."""
+        outdated = past.changed_at is not None and past.changed_at >= self.at
+        return self.reached is False and not outdated and now - self.at < EVIDENCE
 
 
 def may_probe(view: SandboxView, past: Past, *, now: datetime, probed_at: datetime | None) -> bool:

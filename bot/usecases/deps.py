@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
+from bot.domain.probing import LastProbe
 from bot.domain.rules import Rules
 from bot.ports import AuditLog, Clock, Cube, Guest, Ids, Locks, Node, Redactor, Studio
 from bot.usecases.roster import Roster
@@ -28,5 +28,5 @@ class Deps:
     """Names this process; it holds the lock ``process:NAME`` as long as it lives."""
     running: set[str] = field(default_factory=set)
     """Requests that this process has taken on and not ended."""
-    probed: dict[str, datetime] = field(default_factory=dict)
-    """By sandbox, the latest last: when our last request through Cube's proxy ended, a use to Cube."""
+    probed: dict[str, LastProbe] = field(default_factory=dict)
+    """By sandbox, the latest last: our last request through Cube's proxy, which was a use to Cube."""

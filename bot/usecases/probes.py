@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from bot.domain.condition import Past, last_activity
 from bot.domain.errors import CubeError
+from bot.domain.probing import LastProbe
 from bot.domain.provisioning import PortHealth
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.usecases.deps import Deps
@@ -32,13 +32,13 @@ async def probe(view: SandboxView, past: Past, deps: Deps) -> Probed:
     before = await _state(sandbox_id, deps)
     if before is None or before.state is not SandboxState.RUNNING:
         return Probed()
-    _note(sandbox_id, deps.clock.now(), deps)
+    _note(sandbox_id, LastProbe(deps.clock.now()), deps)
     ports = await asyncio.gather(deps.studio.web_ui(sandbox_id), deps.studio.envd(sandbox_id))
     after = await _state(sandbox_id, deps)
     used = last_activity(after, past) if after else None
-    # By Cube's own note of it, too: its clock may be ahead of ours.
-    _note(sandbox_id, max(filter(None, (deps.clock.now(), used))), deps)
     reached = _reached(ports)
+    # By Cube's own note of it, too: its clock may be ahead of ours.
+    _note(sandbox_id, LastProbe(max(filter(None, (deps.clock.now(), used))), reached), deps)
     return Probed(
         reached=reached,
         studio=ports[0].ok if reached else None,
@@ -61,8 +61,8 @@ async def _state(sandbox_id: str, deps: Deps) -> SandboxView | None:
         return None
 
 
-def _note(sandbox_id: str, at: datetime, deps: Deps) -> None:
+def _note(sandbox_id: str, last: LastProbe, deps: Deps) -> None:
     deps.probed.pop(sandbox_id, None)
-    deps.probed[sandbox_id] = at
+    deps.probed[sandbox_id] = last
     if len(deps.probed) > REMEMBERED:
         del deps.probed[next(iter(deps.probed))]

@@ -12,7 +12,7 @@ from bot.domain.condition import Judged, Past, Sight, judge
 from bot.domain.errors import DomainError
 from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.idle import Idle, idle_left
-from bot.domain.probing import may_probe
+from bot.domain.probing import LastProbe, may_probe
 from bot.domain.rules import NodeRules
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.ports import NodePulse
@@ -72,7 +72,7 @@ async def look_closer(
         if (forced and view.state is SandboxState.RUNNING)
         or (probing and _may(view, pasts.get(view.sandbox_id, _NOTHING), now, deps))
     ]
-    probed_at = dict(deps.probed)
+    earlier = dict(deps.probed)
     answers = await asyncio.gather(
         *(probe(view, pasts.get(view.sandbox_id, _NOTHING), deps) for view in asked)
     )
@@ -83,7 +83,7 @@ async def look_closer(
             _pulse_of(view, pulses, deps),
             pasts.get(view.sandbox_id),
             found.get(view.sandbox_id, Probed()),
-            probed_at.get(view.sandbox_id),
+            earlier.get(view.sandbox_id),
             now,
         )
         for view in views
@@ -91,7 +91,8 @@ async def look_closer(
 
 
 def _may(view: SandboxView, past: Past, now: datetime, deps: Deps) -> bool:
-    return may_probe(view, past, now=now, probed_at=deps.probed.get(view.sandbox_id))
+    last = deps.probed.get(view.sandbox_id)
+    return may_probe(view, past, now=now, probed_at=last.at if last else None)
 
 
 def _seen(
@@ -99,19 +100,20 @@ def _seen(
     pulse: NodePulse | None,
     past: Past | None,
     answer: Probed,
-    probed_at: datetime | None,
+    earlier: LastProbe | None,
     now: datetime,
 ) -> Seen:
     beat = pulse.heartbeats.get(view.home) if pulse else None
+    unreached = answer.reached is None and earlier and earlier.still_unreached(now, past or _NOTHING)
     sight = Sight(
         view=view,
         now=now,
         heartbeat=beat,
         node_answered=pulse is not None,
-        reached=answer.reached,
+        reached=False if unreached else answer.reached,
         studio=answer.studio,
         studio_note=answer.note,
-        probed_at=probed_at,
+        probed_at=earlier.at if earlier else None,
         past=past or _NOTHING,
     )
     return Seen(
