@@ -4,6 +4,7 @@ The order is the story: what stands above explains what stands below, so of seve
 the most likely cause. ``docs/runbook.md`` has the same list for people.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -337,6 +338,15 @@ ILLNESSES: tuple[Illness, ...] = (
     ),
 )
 """In this order, which is total: no two have the same place."""
+
+EXPLAINED_BY: Mapping[str, frozenset[str]] = {
+    "inodes-full": frozenset({"disk-full"}),
+    "heartbeat-stopped": frozenset(
+        {"home-missing", "path-unsafe", "node-read-only", "disk-full", "dark", "mount-missing", "studio-dead"}
+        | {"mount-read-only", "envd-dead", "port-taken"}
+    ),
+}
+"""What is not worth a line of its own where one of these was found, as it goes away with it."""
 
 BY_CODE = {illness.code: illness for illness in ILLNESSES}
 RANK = {illness.code: place for place, illness in enumerate(ILLNESSES)}

@@ -63,6 +63,7 @@ def _unseen(evidence: Evidence, seen: Unseen) -> Iterator[Sign]:
     if seen.code in SILENT and not (web_ui and web_ui.ok) and not (envd and envd.ok):
         beat = last_beat(evidence)
         life = f"; its last sign of life is {span(beat.age)} old" if beat else ""
+        life += ", so its VM has probably ended" if beat and not beat.fresh else ""
         yield Sign("dark", f"Cube says that it runs, but nothing in it answers{life}.")
     elif seen.code == NOBODY_LISTENS:
         yield Sign("envd-dead", "Cube's command service in it does not run, so nothing can be done inside.")
