@@ -104,7 +104,7 @@ def _buttons(examined: Examined) -> Block:
 
 def _sign(diagnosis: Diagnosis) -> str:
     if diagnosis.verdict in (HEALTHY, ASLEEP):
-        return ":white_check_mark:" if diagnosis.verdict == HEALTHY else ":zzz:"
+        return ":white_check_mark:" if diagnosis.verdict == HEALTHY else ":double_vertical_bar:"
     first = next(iter(diagnosis.findings), None)
     return SIGNS[first.weight if first else Weight.UNTOLD]
 

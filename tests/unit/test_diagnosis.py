@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.illnesses import BY_CODE, ILLNESSES, VERDICTS, Weight
 from bot.domain.sandbox import SandboxState
 from bot.domain.skills import Entry, EntryType
-from tests.golden.evidence_kit import ASLEEP, NOW, SANDBOX, asleep, cube, evidence, judged, ports, view
+from tests.golden.evidence_kit import ASLEEP, AT, NOW, SANDBOX, asleep, cube, evidence, judged, ports, view
 
 ROOT = Path(__file__).parents[2]
 SKILL = Entry(EntryType.DIR, skill=True)
@@ -182,6 +183,8 @@ UNTOLD: list[Evidence] = [
     evidence(studio=ports(web_ui=None, note="no answer in time")),
     evidence(studio=Unseen(why="It broke.")),
     with_endpoint("untold"),
+    evidence(cube=cube(past=Past(changed_at=AT - timedelta(seconds=20))), heartbeat=None),
+    evidence(cube=cube(view=view(started_at=AT.isoformat())), heartbeat=Heartbeat(age=900.0)),
     asleep(node=Unseen(why="It broke.")),
 ]
 
