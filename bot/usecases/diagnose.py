@@ -46,6 +46,7 @@ SPARE_SECONDS = 5.0
 _FOR_GOOD = frozenset({FaultClass.UNRESUMABLE_TAP_BUSY, FaultClass.BAD_REQUEST})
 WITHHELD = "not shown: the secrets of this home could not be read, so they could not be taken out of it"
 ASLEEP = Unseen(why="it is not running, and looking would wake it", asleep=True)
+NOT_SURE = Unseen(why="Cube could not be asked whether it runs, and looking could wake it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +144,8 @@ async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> "_Waking 
         )
     journal = replace(_journal(request, found, deps), action=Action.RESUME)
     try:
+        if await _others(found, deps):
+            return _Waking()  # awake, the two would write the same home
         await journal.write("intent", sandbox=view.sandbox_id, node=found.node, reason="to examine it")
         try:
             now = await wake(view.sandbox_id, deps)
@@ -160,6 +163,12 @@ async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> "_Waking 
         await lock.release()
 
 
+async def _others(found: Found, deps: Deps) -> bool:
+    """Whether another sandbox has the same home."""
+    on_home = (await look(deps, found.home)).on_home if found.home else ()
+    return any(one.sandbox_id != found.view.sandbox_id for one in on_home)
+
+
 async def _end(journal: Journal, found: Found, result: Result, code: str, reason: str = "") -> None:
     """The outcome of the resume. It has happened, whether or not the log can take that."""
     sandbox, node = found.view.sandbox_id, found.node
@@ -170,16 +179,20 @@ async def _end(journal: Journal, found: Found, result: Result, code: str, reason
 
 
 async def _look(view: SandboxView, waking: _Waking, deps: Deps) -> Evidence:
-    """All four sides. The inside and the ports only when Cube says, by list and by id, that it runs."""
+    """All four sides. The inside and the ports only when neither list nor GET says that it does not run."""
     cube = await _side("Cube", _cube(view, waking, deps), deps.rules.deadlines.control * 2)
     current = view if isinstance(cube, Unseen) else cube.view
-    running = current is not None and current.state is SandboxState.RUNNING and not isinstance(cube, Unseen)
+    kept_out = _kept_out(cube)
     rules = deps.rules.node(view.node) or (deps.rules.nodes[0] if len(deps.rules.nodes) == 1 else None)
     node, beat, inside, studio = await asyncio.gather(
         _side("the node", _node(view, rules, deps), deps.rules.deadlines.node * 2),
         _side("the heartbeat", _beat(view, rules, deps), deps.rules.deadlines.node * 2),
-        _side("the inside", _inside(view, rules, deps), deps.rules.deadlines.guest) if running else _asleep(),
-        _side("Studio", _studio(view, deps), deps.rules.deadlines.guest) if running else _asleep(),
+        _side("the inside", _inside(view, rules, deps), deps.rules.deadlines.guest)
+        if kept_out is None
+        else _left_out(kept_out),
+        _side("Studio", _studio(view, deps), deps.rules.deadlines.guest)
+        if kept_out is None
+        else _left_out(kept_out),
     )
     now = deps.clock.now()
     past = Past() if isinstance(cube, Unseen) else cube.past
@@ -235,7 +248,7 @@ async def _cube(view: SandboxView, waking: _Waking, deps: Deps) -> CubeEvidence:
         others=tuple(sorted(one.sandbox_id for one in others if one.sandbox_id != view.sandbox_id)),
         template_status=template,
         past=replace(past, cannot_resume=past.cannot_resume or for_good),
-        wake_refused=str(refused or ""),
+        wake_refused="" if refused is None else str(refused) or code_of(refused),
         wake_for_good=for_good,
     )
 
@@ -327,8 +340,16 @@ async def _studio(view: SandboxView, deps: Deps) -> StudioEvidence:
     return StudioEvidence(web_ui=web_ui, envd=envd)
 
 
-async def _asleep() -> Unseen:
-    return ASLEEP
+def _kept_out(cube: CubeEvidence | Unseen) -> Unseen | None:
+    """Why nothing may be asked of the sandbox itself; None when it runs."""
+    if isinstance(cube, Unseen):
+        return NOT_SURE
+    running = cube.get_state == SandboxState.RUNNING and cube.list_state in ("", SandboxState.RUNNING)
+    return None if running else ASLEEP
+
+
+async def _left_out(why: Unseen) -> Unseen:
+    return why
 
 
 async def _side(name: str, looking: Awaitable[T], seconds: float) -> T | Unseen:

@@ -249,6 +249,17 @@ def test_the_cause_stands_above_what_it_explains(codes: list[str], seen: Evidenc
     assert [one.code for one in diagnose(seen).wrong] == codes
 
 
+@pytest.mark.parametrize("condition", list(Condition))
+@pytest.mark.parametrize("state", list(SandboxState))
+def test_what_was_not_looked_at_from_inside_is_never_healthy(
+    condition: Condition, state: SandboxState
+) -> None:
+    diagnosis = diagnose(asleep(cube=cube(view=view(state=state)), judged=judged(condition)))
+
+    assert diagnosis.verdict != "healthy"
+    assert diagnosis.untold
+
+
 def test_a_node_that_is_silent_weighs_less_where_studio_works() -> None:
     silent = Unseen(why="No answer.", code="node-unreachable")
 
