@@ -24,6 +24,7 @@ class Remedy(StrEnum):
     """Buttons that a cure may have; what a press means is decided when it happens."""
 
     RESUME = "resume"
+    PAUSE = "pause"
     OPEN = "open"
     STOP = "stop"
     CHECK = "check"
@@ -41,7 +42,16 @@ class Illness:
     remedies: tuple[Remedy, ...] = ()
 
 
+_RESTART = (
+    "pause it with `/hermes pause {target}` and wake it with `/hermes resume {target}`: that starts a Studio"
+    " that does not work"
+)
 _RECREATE = "stop it with `/hermes stop {target}` and create it again with `/hermes create home={home}`"
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
+
 
 ILLNESSES: tuple[Illness, ...] = (
     Illness(
@@ -102,20 +112,18 @@ ILLNESSES: tuple[Illness, ...] = (
         "node-read-only",
         Weight.ILL,
         "An administrator looks at the node's disk (`dmesg`) and mounts it writable again; then "
-        "`/hermes resume {target}`.",
-        (Remedy.RESUME,),
+        + _RESTART
+        + ".",
     ),
     Illness(
         "disk-full",
         Weight.ILL,
-        "An administrator makes room on the node; then `/hermes resume {target}` starts what has ended.",
-        (Remedy.RESUME,),
+        "An administrator makes room on the node; then " + _RESTART + ".",
     ),
     Illness(
         "inodes-full",
         Weight.ILL,
-        "An administrator removes many small files on the node; then `/hermes resume {target}`.",
-        (Remedy.RESUME,),
+        "An administrator removes many small files on the node; then " + _RESTART + ".",
     ),
     Illness(
         "dark",
@@ -161,8 +169,9 @@ ILLNESSES: tuple[Illness, ...] = (
         "config-not-a-file",
         Weight.ILL,
         "Put a plain file back at `/root/.hermes/config.yaml`, such as the `config.yaml.bak` beside it; then "
-        "`/hermes resume {target}`.",
-        (Remedy.OPEN, Remedy.RESUME),
+        + _RESTART
+        + ".",
+        (Remedy.OPEN, Remedy.PAUSE),
     ),
     Illness(
         "config-corrupt",
@@ -213,20 +222,20 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "port-taken",
         Weight.ILL,
-        "End that program inside the sandbox; then `/hermes resume {target}` starts Studio.",
-        (Remedy.RESUME,),
+        "End that program inside the sandbox; then " + _RESTART + ".",
+        (Remedy.PAUSE,),
     ),
     Illness(
         "studio-dead",
         Weight.ILL,
-        "Start it again with `/hermes resume {target}`.",
-        (Remedy.RESUME,),
+        _sentence(_RESTART),
+        (Remedy.PAUSE,),
     ),
     Illness(
         "bridge-not-ready",
         Weight.ILL,
-        "Start Studio again with `/hermes resume {target}`; if it stays so, its log below says why.",
-        (Remedy.RESUME,),
+        _sentence(_RESTART + "; if it stays so, its log below says why"),
+        (Remedy.PAUSE,),
     ),
     Illness(
         "route-dead",
@@ -302,8 +311,9 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "heartbeat-stopped",
         Weight.RISK,
-        "Start Studio again with `/hermes resume {target}`; the heartbeat starts with it.",
-        (Remedy.RESUME,),
+        "Nothing has to be done at once: it starts again with the next start of Studio, at the latest when you "
+        + _RECREATE
+        + ".",
     ),
     Illness(
         "disk-low",
