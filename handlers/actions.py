@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
-from handlers import creating, diagnosing, form_open, opening, stopping
+from handlers import creating, diagnosing, form_open, keeping, opening, pausing, stopping
 from handlers.buttons import Press, identifier_in
 from handlers.conversation import answer_press
 from handlers.payloads import Body, ButtonPress, button_press
@@ -18,6 +18,10 @@ ACTS: Mapping[Press, Act] = {
     Press.CREATE_CANCEL: creating.cancel_create,
     Press.CREATE_CONTINUE: creating.continue_create,
     Press.OPEN: opening.open_studio,
+    Press.PAUSE: pausing.pause_pressed,
+    Press.RESUME: pausing.resume_pressed,
+    Press.KEEP: keeping.keep_pressed,
+    Press.KEEP_UNDO: keeping.undo_pressed,
     Press.DIAGNOSE: diagnosing.from_button,
     Press.DIAGNOSE_WAKE: diagnosing.wake_and_examine,
     Press.STOP_ASK: stopping.ask_from_button,

@@ -133,12 +133,12 @@ async def open_thread(call: SlashCall, first: Message, services: Services) -> Co
 
 
 def thread_of(press: ButtonPress, services: Services) -> Conversation:
-    """The thread that a pressed button stands in."""
+    """The thread that a pressed button stands in; below a message for one person there is none."""
     return Conversation(
         services.chat,
         user=press.actor.id,
-        channel=press.channel,
-        thread_ts=press.thread_ts,
+        channel="" if press.passing else press.channel,
+        thread_ts="" if press.passing else press.thread_ts,
         response_url=press.response_url,
     )
 

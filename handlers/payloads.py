@@ -35,6 +35,8 @@ class ButtonPress:
     trigger_id: str
     text: str
     blocks: Sequence[Body]
+    passing: bool = False
+    """The message is seen by its person alone and is gone at a reload; nothing can hang on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,7 @@ def button_press(body: Body, team_id: str) -> ButtonPress:
         trigger_id=_text(body, "trigger_id"),
         text=_text(message, "text"),
         blocks=[b for b in blocks if isinstance(b, Mapping)] if isinstance(blocks, list) else [],
+        passing=container.get("is_ephemeral") is True,
     )
 
 

@@ -311,7 +311,7 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "heartbeat-stopped",
         Weight.RISK,
-        "Nothing has to be done at once: it starts again with the next start of Studio, at the latest when you "
+        "Nothing has to be done at once: it starts with the next start of Studio, at the latest when you "
         + _RECREATE
         + ".",
     ),

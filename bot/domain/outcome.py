@@ -15,6 +15,9 @@ class Offer(StrEnum):
     STOP = "stop"
     CONTINUE = "continue"
     CANCEL = "cancel"
+    RESUME = "resume"
+    STATUS = "status"
+    FORM = "form"
 
 
 @dataclass(frozen=True, slots=True)

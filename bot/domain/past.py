@@ -13,6 +13,9 @@ IDLE = "timeout"
 FOR_GOOD = "for_good"
 """The detail of a refused resume that no repetition will change."""
 
+WOKEN = "woken"
+"""The detail of a resume that did not end well although the sandbox was woken."""
+
 UNDONE = "resume-undone"
 GIVEN_UP = "pause-unknown"
 
@@ -74,7 +77,7 @@ def _paused(past: Past, row: AuditRow) -> Past:
 
 
 def _resumed(past: Past, row: AuditRow) -> Past:
-    if row.result == "ok":
+    if row.result == "ok" or row.details.get(WOKEN) is True:
         return replace(
             past, changed_at=row.at, pause_asked_at=None, pause_given_up=False, cannot_resume=False,
             resume_undone=False,

@@ -48,10 +48,19 @@ class Journal:
         """Take the request for oneself; None when somebody else has."""
         return await self.log.claim(self._event("claim", sandbox, "", "ok", code, "", details))
 
-    async def close(self, outcome: Outcome[Any], *, sandbox: str = "", node: str = "") -> None:
-        """The outcome row."""
+    async def close(
+        self,
+        outcome: Outcome[Any],
+        *,
+        sandbox: str = "",
+        node: str = "",
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The outcome row; another system's words join ``details``."""
         if isinstance(outcome, Done):
-            await self.write("outcome", sandbox=sandbox, node=node, result="ok", code=outcome.code)
+            await self.write(
+                "outcome", sandbox=sandbox, node=node, result="ok", code=outcome.code, details=details
+            )
             return
         result: Result = (
             "refused"
@@ -60,7 +69,7 @@ class Journal:
             if isinstance(outcome, Failed)
             else "unknown"
         )
-        details = {"detail": outcome.detail} if outcome.detail else None
+        details = {**(details or {}), **({"detail": outcome.detail} if outcome.detail else {})}
         await self.write(
             "outcome",
             sandbox=sandbox,

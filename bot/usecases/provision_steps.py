@@ -36,6 +36,7 @@ from bot.usecases.admission import admit
 from bot.usecases.asking import journal_of, particulars
 from bot.usecases.deps import Deps
 from bot.usecases.launch_secrets import learn
+from bot.usecases.mounts import mount_problems
 from bot.usecases.occupancy import look
 from bot.usecases.waking import wake
 
@@ -218,25 +219,10 @@ class Provisioning:
 
     async def mounts(self) -> str:
         """Step 7: markers cross in both directions, and the public Skills refuse a write."""
-        marker = self.deps.ids.marker()
-        await self.node.plant_markers(self.places, marker)
-        report = await self.deps.guest.check_mounts(self.sandbox_id, marker)
-        found = await self.node.collect_markers(self.places, marker)
-        checks = {
-            "the home is not mounted read-write": report.home_read_write,
-            "the workspace is not mounted read-write": report.workspace_read_write,
-            "the public Skills can be written from inside": report.public_skills_read_only,
-            "the node's marker is not visible in the home": report.marker_seen_in_home,
-            "the node's marker is not visible in the workspace": report.marker_seen_in_workspace,
-            "what the sandbox wrote into the home did not arrive on the node": found.home,
-            "what the sandbox wrote into the workspace did not arrive on the node": found.workspace,
-        }
-        problems = [what for what, good in checks.items() if not good]
+        problems = await mount_problems(self.sandbox_id, self.node, self.places, self.deps)
         if problems:
             several = len(self.deps.rules.nodes) > 1
-            raise StepEnded(
-                endings.mounts_not_proved(self.sandbox_id, [*problems, *report.problems], several)
-            )
+            raise StepEnded(endings.mounts_not_proved(self.sandbox_id, problems, several))
         await self._done(Step.MOUNTS)
         return "home and workspace read-write, public Skills read-only"
 

@@ -63,6 +63,12 @@ def _offers(outcome: NotDone, request_id: str) -> list[dict[str, object]]:
             buttons.append(blocks.button("Open Studio", Press.OPEN, outcome.sandbox, style="primary"))
         elif offer is Offer.STOP and outcome.sandbox:
             buttons.append(blocks.button("Stop", Press.STOP_ASK, outcome.sandbox))
+        elif offer is Offer.RESUME and outcome.sandbox:
+            buttons.append(blocks.button("Resume", Press.RESUME, outcome.sandbox))
+        elif offer is Offer.STATUS and outcome.sandbox:
+            buttons.append(blocks.button("Status", Press.STATUS, outcome.sandbox))
+        elif offer is Offer.FORM:
+            buttons.append(blocks.form_button("Create a new one"))
         elif offer is Offer.CONTINUE and request_id:
             buttons.append(blocks.button("Continue", Press.CREATE_CONTINUE, request_id, style="primary"))
         elif offer is Offer.CANCEL and request_id:

@@ -1,5 +1,6 @@
 """What a thread is told when the bot is being restarted in the middle of its job."""
 
+from bot.domain.actors import Action
 from bot.domain.provisioning import STEP_TITLES, CreateRequest, Step, StepState
 from bot.ports import Message
 from handlers.render import blocks, limits
@@ -48,6 +49,16 @@ def stop_leaving_message(user: str, *, begun: bool) -> Message:
     text = (
         ":arrows_counterclockwise: I am being restarted in the middle of this stop. The home and workspace"
         f" are safe on the node. {now}"
+    )
+    return limits.message(text, [blocks.section(text)])
+
+
+def change_leaving_message(user: str, action: Action, target: str) -> Message:
+    """The same for a pause, a resume or a new idle time."""
+    text = (
+        f":arrows_counterclockwise: I am being restarted in the middle of this {action.value}. The home and"
+        f" workspace are safe on the node. {person(user)}, look in a minute with"
+        f" {code(f'/hermes status {target}')}; asking for it again does no harm."
     )
     return limits.message(text, [blocks.section(text)])
 

@@ -22,8 +22,11 @@ from bot.domain.condition import Condition
 from bot.domain.errors import CubeError, GuestError
 from bot.domain.outcome import Done
 from bot.domain.sandbox import SandboxState
+from bot.usecases.changing import ChangeRequest
 from bot.usecases.deps import Deps
 from bot.usecases.diagnose import DiagnoseRequest, Examined, examine
+from bot.usecases.pausing import pause
+from bot.usecases.resuming import resume
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="module")]
 
@@ -295,6 +298,17 @@ async def test_the_right_illness_is_named_first(ward: Ward, code: str, prepare: 
 
     assert examined.diagnosis.verdict == code, (examined.evidence.cube, examined.diagnosis.findings)
     assert words in examined.diagnosis.headline
+
+
+async def test_the_cure_of_a_dead_studio_cures_it(ward: Ward) -> None:
+    await ward.there.guest.stop_studio(ward.sandbox)
+    assert "`/hermes pause patient`" in (await ward.diagnose()).diagnosis.findings[0].cure
+
+    slept = await pause(ChangeRequest(request_id="r-p", actor=OPERATOR, target=HOME), ward.deps)
+    awake = await resume(ChangeRequest(request_id="r-w", actor=OPERATOR, target=HOME), ward.deps)
+
+    assert (type(slept), type(awake)) == (Done, Done), (slept, awake)
+    assert (await ward.diagnose()).diagnosis.wrong == ()
 
 
 async def test_looking_leaves_no_trace_in_home_or_workspace(ward: Ward) -> None:

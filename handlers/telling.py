@@ -1,0 +1,100 @@
+"""One job, one message: it says that something goes on, and is replaced by how that ended."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from bot.domain.outcome import Done, NotDone, Outcome, Refused
+from bot.ports import Chat, Message, Posted
+from handlers.conversation import Conversation, answer_press, open_thread, thread_of
+from handlers.payloads import ButtonPress, SlashCall
+from handlers.render.failure import cleaned, failure_message
+from handlers.services import Services
+
+T = TypeVar("T")
+
+PATIENCE = 2.0
+"""Seconds without a word after a press."""
+
+
+class Telling:
+    """Where a job is told. ``begun`` is the message that can be replaced, where there is one."""
+
+    def __init__(self, talk: Conversation, chat: Chat, user: str, begun: Posted | None = None) -> None:
+        self.talk = talk
+        self._chat = chat
+        self._user = user
+        self._begun = begun
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a message says that something goes on."""
+        return self._begun is not None
+
+    async def begin(self, message: Message) -> None:
+        """Say that something goes on."""
+        self._begun = await self.talk.say(message)
+
+    async def end(self, message: Message) -> None:
+        """Say how it ended: in place of what was said before, else as a message of its own."""
+        if self._begun is not None:
+            place = Conversation(self._chat, user=self._user, channel=self._begun.channel)
+            if await place.edit(self._begun.ts, message):
+                return
+        await self.talk.say(message)
+
+
+async def telling_of_call(call: SlashCall, first: Message, services: Services) -> Telling:
+    """A typed command: its first message in the channel is the one that is replaced."""
+    talk = await open_thread(call, first, services)
+    begun = Posted(talk.channel, talk.thread_ts) if talk.channel else None
+    return Telling(talk, services.chat, call.actor.id, begun)
+
+
+def telling_of_press(press: ButtonPress, services: Services) -> Telling:
+    """A button: its thread is told, once there is something to tell."""
+    return Telling(thread_of(press, services), services.chat, press.actor.id)
+
+
+async def tell_call(
+    outcome: Outcome[T],
+    telling: Telling,
+    render: Callable[[T], Message],
+    services: Services,
+    request_id: str,
+) -> None:
+    """How a typed command ended."""
+    if isinstance(outcome, Done):
+        await telling.end(render(outcome.value))
+        return
+    await telling.end(failure(outcome, services, request_id))
+
+
+async def tell_press(
+    work: Coroutine[Any, Any, Outcome[T]],
+    press: ButtonPress,
+    working: Message,
+    render: Callable[[T], Message],
+    services: Services,
+    request_id: str,
+) -> None:
+    """Do what was pressed. Whoever is turned away is told alone; everything else is for the thread."""
+    telling = telling_of_press(press, services)
+    job = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({job}, timeout=PATIENCE)
+        if not done:
+            await telling.begin(working)
+        outcome = await job
+    finally:
+        job.cancel()
+    if isinstance(outcome, Refused) and not telling.has_begun:
+        await answer_press(press, failure(outcome, services, request_id), services)
+        return
+    await tell_call(outcome, telling, render, services, request_id)
+
+
+def failure(outcome: NotDone, services: Services, request_id: str) -> Message:
+    """Its three sentences. A refusal has no rows in the log that a request id would lead to."""
+    shown = "" if isinstance(outcome, Refused) else request_id
+    return failure_message(cleaned(outcome, services.deps.redactor), request_id=shown)
