@@ -6,14 +6,13 @@ side that fails is evidence, too: it never ends the examination.
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from bot.domain.actors import Action, Actor, decide
 from bot.domain.audit import AuditUnavailableError, Result
 from bot.domain.condition import Past, Sight, judge
-from bot.domain.cube_errors import FaultClass
 from bot.domain.diagnosis import Diagnosis, diagnose
 from bot.domain.errors import CubeError, DomainError, NodeError
 from bot.domain.evidence import (
@@ -27,6 +26,7 @@ from bot.domain.evidence import (
 from bot.domain.explanations import code_of, sentences
 from bot.domain.heartbeat import Heartbeat
 from bot.domain.outcome import Done, Outcome, Refused
+from bot.domain.past import UNDONE
 from bot.domain.rules import NodeRules
 from bot.domain.sandbox import Places, SandboxState, SandboxView
 from bot.usecases.deps import Deps
@@ -34,6 +34,7 @@ from bot.usecases.journal import Journal
 from bot.usecases.launch_secrets import learn
 from bot.usecases.occupancy import confirmed, labelled, look
 from bot.usecases.past import remembered
+from bot.usecases.resuming import for_good
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 from bot.usecases.waking import wake
 
@@ -43,7 +44,6 @@ T = TypeVar("T")
 SPARE_SECONDS = 5.0
 """What a side may take beyond the deadline of its adapter, which knows better what it has waited for."""
 
-_FOR_GOOD = frozenset({FaultClass.UNRESUMABLE_TAP_BUSY, FaultClass.BAD_REQUEST})
 WITHHELD = "not shown: the secrets of this home could not be read, so they could not be taken out of it"
 ASLEEP = Unseen(why="it is not running, and looking would wake it", asleep=True)
 NOT_SURE = Unseen(why="Cube could not be asked whether it runs, and looking could wake it")
@@ -134,7 +134,7 @@ async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> "_Waking 
     view = await confirmed(deps, found.view.sandbox_id)
     if view is None or view.state is not SandboxState.PAUSED:
         return _Waking()
-    lock = await deps.locks.try_hold(f"home:{found.home or view.sandbox_id}")
+    lock = await deps.locks.try_hold(f"home:{found.home}")
     if lock is None:
         return Refused(
             code="home-busy",
@@ -143,23 +143,28 @@ async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> "_Waking 
             todo="Wait until that job's thread says how it ended, then press the button again.",
         )
     journal = replace(_journal(request, found, deps), action=Action.RESUME)
+    deps.running.add(request.request_id)
     try:
         if await _others(found, deps):
             return _Waking()  # awake, the two would write the same home
-        await journal.write("intent", sandbox=view.sandbox_id, node=found.node, reason="to examine it")
+        details = {"owner": found.owner, "process": deps.process}
+        await journal.write(
+            "intent", sandbox=view.sandbox_id, node=found.node, reason="to examine it", details=details
+        )
         try:
             now = await wake(view.sandbox_id, deps)
         except CubeError as error:
-            await _end(journal, found, "failed", code_of(error), sentences(error)[0])
+            await _end(journal, found, "failed", code_of(error), sentences(error)[0], for_good(error))
             return _Waking(refused=error)
         runs = now is not None and now.state is SandboxState.RUNNING
         if runs:
             await _end(journal, found, "ok", "resumed")
         else:
             state = "gone" if now is None else now.state.value
-            await _end(journal, found, "unknown", "resume-undone", f"It was woken and is {state} again.")
+            await _end(journal, found, "unknown", UNDONE, f"It was woken and is {state} again.")
         return _Waking(woken=runs)
     finally:
+        deps.running.discard(request.request_id)
         await lock.release()
 
 
@@ -169,11 +174,20 @@ async def _others(found: Found, deps: Deps) -> bool:
     return any(one.sandbox_id != found.view.sandbox_id for one in on_home)
 
 
-async def _end(journal: Journal, found: Found, result: Result, code: str, reason: str = "") -> None:
+async def _end(
+    journal: Journal,
+    found: Found,
+    result: Result,
+    code: str,
+    reason: str = "",
+    details: Mapping[str, object] | None = None,
+) -> None:
     """The outcome of the resume. It has happened, whether or not the log can take that."""
     sandbox, node = found.view.sandbox_id, found.node
     try:
-        await journal.write("outcome", sandbox=sandbox, node=node, result=result, code=code, reason=reason)
+        await journal.write(
+            "outcome", sandbox=sandbox, node=node, result=result, code=code, reason=reason, details=details
+        )
     except AuditUnavailableError:
         log.exception("the outcome of %s could not be written to the audit log", journal.request_id)
 
@@ -238,7 +252,7 @@ async def _cube(view: SandboxView, waking: _Waking, deps: Deps) -> CubeEvidence:
     row = next((one for one in listed if one.sandbox_id == view.sandbox_id), None)
     current = None if got is None else replace(view, state=_state(row, got), end_at=got.end_at)
     refused = waking.refused
-    for_good = refused is not None and refused.fault.kind in _FOR_GOOD
+    lasting = refused is not None and bool(for_good(refused))
     others = [one for one in listed if view.home and one.home == view.home]
     return CubeEvidence(
         view=current,
@@ -247,9 +261,9 @@ async def _cube(view: SandboxView, waking: _Waking, deps: Deps) -> CubeEvidence:
         listed=row is not None,
         others=tuple(sorted(one.sandbox_id for one in others if one.sandbox_id != view.sandbox_id)),
         template_status=template,
-        past=replace(past, cannot_resume=past.cannot_resume or for_good),
+        past=replace(past, cannot_resume=past.cannot_resume or lasting),
         wake_refused="" if refused is None else str(refused) or code_of(refused),
-        wake_for_good=for_good,
+        wake_for_good=lasting,
     )
 
 
