@@ -112,7 +112,9 @@ async def _patiently(request: DiagnoseRequest, press: ButtonPress, services: Ser
 
 
 async def _tell(thread: Conversation, examined: Examined) -> None:
-    await thread.say(diagnosis_message(examined))
+    verdict = await thread.say(diagnosis_message(examined))
+    if verdict and not thread.channel:  # pressed in the App Home: the verdict starts a thread of its own
+        thread.channel, thread.thread_ts = verdict.channel, verdict.ts
     await thread.say(evidence_message(examined), essential=False)
 
 

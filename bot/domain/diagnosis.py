@@ -12,6 +12,7 @@ from bot.domain.evidence import CubeEvidence, Evidence
 from bot.domain.illnesses import (
     ASLEEP,
     BY_CODE,
+    EXPLAINED_BY,
     HEALTHY,
     NOT_ALL_TOLD,
     RANK,
@@ -65,7 +66,9 @@ class Diagnosis:
 def diagnose(evidence: Evidence) -> Diagnosis:
     """Judge what was seen. Total: any evidence gives a verdict, and the same evidence always the same one."""
     signs = {(sign.code, sign.sentence): sign for sign in _signs(evidence)}
-    findings = sorted((_finding(sign, evidence) for sign in signs.values()), key=_order)
+    codes = {code for code, _ in signs}
+    telling = [sign for sign in signs.values() if not codes & EXPLAINED_BY.get(sign.code, frozenset())]
+    findings = sorted((_finding(sign, evidence) for sign in telling), key=_order)
     first = next((finding for finding in findings if finding.weight is not Weight.UNTOLD), None)
     if first is not None:
         return Diagnosis(verdict=first.code, headline=first.sentence, findings=tuple(findings))

@@ -4,6 +4,7 @@ The order is the story: what stands above explains what stands below, so of seve
 the most likely cause. ``docs/runbook.md`` has the same list for people.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -23,6 +24,7 @@ class Remedy(StrEnum):
     """Buttons that a cure may have; what a press means is decided when it happens."""
 
     RESUME = "resume"
+    PAUSE = "pause"
     OPEN = "open"
     STOP = "stop"
     CHECK = "check"
@@ -40,7 +42,16 @@ class Illness:
     remedies: tuple[Remedy, ...] = ()
 
 
+_RESTART = (
+    "pause it with `/hermes pause {target}` and wake it with `/hermes resume {target}`: that starts a Studio"
+    " that does not work"
+)
 _RECREATE = "stop it with `/hermes stop {target}` and create it again with `/hermes create home={home}`"
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
+
 
 ILLNESSES: tuple[Illness, ...] = (
     Illness(
@@ -101,20 +112,18 @@ ILLNESSES: tuple[Illness, ...] = (
         "node-read-only",
         Weight.ILL,
         "An administrator looks at the node's disk (`dmesg`) and mounts it writable again; then "
-        "`/hermes resume {target}`.",
-        (Remedy.RESUME,),
+        + _RESTART
+        + ".",
     ),
     Illness(
         "disk-full",
         Weight.ILL,
-        "An administrator makes room on the node; then `/hermes resume {target}` starts what has ended.",
-        (Remedy.RESUME,),
+        "An administrator makes room on the node; then " + _RESTART + ".",
     ),
     Illness(
         "inodes-full",
         Weight.ILL,
-        "An administrator removes many small files on the node; then `/hermes resume {target}`.",
-        (Remedy.RESUME,),
+        "An administrator removes many small files on the node; then " + _RESTART + ".",
     ),
     Illness(
         "dark",
@@ -160,8 +169,9 @@ ILLNESSES: tuple[Illness, ...] = (
         "config-not-a-file",
         Weight.ILL,
         "Put a plain file back at `/root/.hermes/config.yaml`, such as the `config.yaml.bak` beside it; then "
-        "`/hermes resume {target}`.",
-        (Remedy.OPEN, Remedy.RESUME),
+        + _RESTART
+        + ".",
+        (Remedy.OPEN, Remedy.PAUSE),
     ),
     Illness(
         "config-corrupt",
@@ -212,20 +222,20 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "port-taken",
         Weight.ILL,
-        "End that program inside the sandbox; then `/hermes resume {target}` starts Studio.",
-        (Remedy.RESUME,),
+        "End that program inside the sandbox; then " + _RESTART + ".",
+        (Remedy.PAUSE,),
     ),
     Illness(
         "studio-dead",
         Weight.ILL,
-        "Start it again with `/hermes resume {target}`.",
-        (Remedy.RESUME,),
+        _sentence(_RESTART),
+        (Remedy.PAUSE,),
     ),
     Illness(
         "bridge-not-ready",
         Weight.ILL,
-        "Start Studio again with `/hermes resume {target}`; if it stays so, its log below says why.",
-        (Remedy.RESUME,),
+        _sentence(_RESTART + "; if it stays so, its log below says why"),
+        (Remedy.PAUSE,),
     ),
     Illness(
         "route-dead",
@@ -301,8 +311,9 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "heartbeat-stopped",
         Weight.RISK,
-        "Start Studio again with `/hermes resume {target}`; the heartbeat starts with it.",
-        (Remedy.RESUME,),
+        "Nothing has to be done at once: it starts with the next start of Studio, at the latest when you "
+        + _RECREATE
+        + ".",
     ),
     Illness(
         "disk-low",
@@ -337,6 +348,15 @@ ILLNESSES: tuple[Illness, ...] = (
     ),
 )
 """In this order, which is total: no two have the same place."""
+
+EXPLAINED_BY: Mapping[str, frozenset[str]] = {
+    "inodes-full": frozenset({"disk-full"}),
+    "heartbeat-stopped": frozenset(
+        {"home-missing", "path-unsafe", "node-read-only", "disk-full", "dark", "mount-missing", "studio-dead"}
+        | {"mount-read-only", "envd-dead", "port-taken"}
+    ),
+}
+"""What is not worth a line of its own where one of these was found, as it goes away with it."""
 
 BY_CODE = {illness.code: illness for illness in ILLNESSES}
 RANK = {illness.code: place for place, illness in enumerate(ILLNESSES)}

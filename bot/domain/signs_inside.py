@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from bot.domain.condition import Condition
-from bot.domain.evidence import Evidence, GuestEvidence, Mounted, NodeEvidence, Unseen
+from bot.domain.evidence import CubeEvidence, Evidence, GuestEvidence, Mounted, NodeEvidence, Unseen
 from bot.domain.heartbeat import Inside
 from bot.domain.signs import FULL_BYTES, Sign, names, size, span, unsafe_for_wal
 from bot.domain.signs_outside import last_beat
@@ -19,6 +19,7 @@ MEMORY_FULL = 32 * 1024 * 1024
 SKEW_SECONDS = 30.0
 """From here on a wrong clock is told: sign-ins and signatures fail soon after."""
 
+_NO_USE = frozenset({Condition.STUCK, Condition.UNRESUMABLE})
 _FULL = frozenset({"ENOSPC", "EDQUOT"})
 _ENDPOINTS = {
     "refused": ("endpoint-refused", "is refused at once: the network policy forbids it, or nothing listens"),
@@ -52,10 +53,7 @@ def inside_signs(evidence: Evidence) -> Iterator[Sign]:
 
 def _unseen(evidence: Evidence, seen: Unseen) -> Iterator[Sign]:
     if seen.asleep:
-        refused = not isinstance(evidence.cube, Unseen) and evidence.cube.wake_refused
-        if refused or evidence.judged.condition is not Condition.ASLEEP:
-            return  # that it does not run is told with its own reason
-        yield Sign("asleep-inside", "It was not looked at from inside, because that would wake it.")
+        yield from _asleep(evidence)
         return
     studio = evidence.studio
     web_ui = None if isinstance(studio, Unseen) else studio.web_ui
@@ -63,6 +61,7 @@ def _unseen(evidence: Evidence, seen: Unseen) -> Iterator[Sign]:
     if seen.code in SILENT and not (web_ui and web_ui.ok) and not (envd and envd.ok):
         beat = last_beat(evidence)
         life = f"; its last sign of life is {span(beat.age)} old" if beat else ""
+        life += ", so its VM has probably ended" if beat and not beat.fresh else ""
         yield Sign("dark", f"Cube says that it runs, but nothing in it answers{life}.")
     elif seen.code == NOBODY_LISTENS:
         yield Sign("envd-dead", "Cube's command service in it does not run, so nothing can be done inside.")
@@ -70,6 +69,18 @@ def _unseen(evidence: Evidence, seen: Unseen) -> Iterator[Sign]:
         yield Sign("not-examined", f"The inside could not be examined: {seen.why}")
     if web_ui and web_ui.ok is False and envd and envd.ok:
         yield Sign("studio-dead", f"Studio does not work: {web_ui.note}.")
+
+
+def _asleep(evidence: Evidence) -> Iterator[Sign]:
+    cube = evidence.cube
+    if isinstance(cube, CubeEvidence) and cube.others:
+        yield Sign("not-examined", "It was not looked at from inside: awake, two would write the same home.")
+    elif (isinstance(cube, CubeEvidence) and cube.wake_refused) or evidence.judged.condition in _NO_USE:
+        yield Sign("not-examined", "It was not looked at from inside, because it cannot be woken now.")
+    elif evidence.judged.condition is Condition.ASLEEP:
+        yield Sign("asleep-inside", "It was not looked at from inside, because that would wake it.")
+    else:
+        yield Sign("not-examined", "It was not looked at from inside, because it does not run just now.")
 
 
 def _mount(mount: Mounted, what: str) -> Iterator[Sign]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from bot.domain.condition import Condition
+from bot.domain.condition import Condition, moment
 from bot.domain.evidence import CubeEvidence, Evidence, NodeEvidence, Place, Unseen
-from bot.domain.heartbeat import Heartbeat
+from bot.domain.heartbeat import FRESH_SECONDS, Heartbeat
 from bot.domain.illnesses import Weight
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.domain.signs import Sign, disk_signs, names, span
@@ -156,14 +156,25 @@ def heartbeat_signs(evidence: Evidence) -> Iterator[Sign]:
     if evidence.cube.view.state is not SandboxState.RUNNING:
         return
     beat = evidence.heartbeat
+    fresh = isinstance(beat, Heartbeat) and beat.fresh and beat.sandbox in ("", evidence.sandbox_id)
     if isinstance(beat, Unseen):
         yield Sign("not-examined", f"Its heartbeat could not be read: {beat.why}")
+    elif not fresh and _just_begun(evidence, evidence.cube, evidence.cube.view):
+        yield Sign(
+            "not-examined", "It was started or woken a moment ago, and its heart has not beaten since."
+        )
     elif beat is None:
         yield Sign("heartbeat-stopped", "It has no heartbeat, so nobody sees when it falls ill.")
     elif beat.sandbox and beat.sandbox != evidence.sandbox_id:
         yield Sign("heartbeat-stopped", "Its heartbeat is the one of the sandbox before it.")
     elif not beat.fresh:
         yield Sign("heartbeat-stopped", f"Its heartbeat is {span(beat.age)} old.")
+
+
+def _just_begun(evidence: Evidence, cube: CubeEvidence, view: SandboxView) -> bool:
+    """Whether a heartbeat cannot be expected yet."""
+    begun = (moment(view.started_at), cube.past.changed_at)
+    return any(abs((evidence.at - when).total_seconds()) < FRESH_SECONDS for when in begun if when)
 
 
 def last_beat(evidence: Evidence) -> Heartbeat | None:

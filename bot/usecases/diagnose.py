@@ -4,48 +4,28 @@ A paused sandbox is examined as far as that goes without waking it. Each side ha
 side that fails is evidence, too: it never ends the examination.
 """
 
-import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from bot.domain.actors import Action, Actor, decide
 from bot.domain.audit import AuditUnavailableError, Result
-from bot.domain.condition import Past, Sight, judge
-from bot.domain.cube_errors import FaultClass
 from bot.domain.diagnosis import Diagnosis, diagnose
-from bot.domain.errors import CubeError, DomainError, NodeError
-from bot.domain.evidence import (
-    CubeEvidence,
-    Evidence,
-    GuestEvidence,
-    NodeEvidence,
-    StudioEvidence,
-    Unseen,
-)
+from bot.domain.errors import CubeError, DomainError
+from bot.domain.evidence import Evidence, Unseen
 from bot.domain.explanations import code_of, sentences
-from bot.domain.heartbeat import Heartbeat
 from bot.domain.outcome import Done, Outcome, Refused
-from bot.domain.rules import NodeRules
-from bot.domain.sandbox import Places, SandboxState, SandboxView
+from bot.domain.past import UNDONE
+from bot.domain.sandbox import SandboxState
 from bot.usecases.deps import Deps
+from bot.usecases.examination import Waking, examine_all
 from bot.usecases.journal import Journal
-from bot.usecases.launch_secrets import learn
-from bot.usecases.occupancy import confirmed, labelled, look
-from bot.usecases.past import remembered
+from bot.usecases.occupancy import confirmed, look
+from bot.usecases.resuming import for_good
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 from bot.usecases.waking import wake
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
-
-SPARE_SECONDS = 5.0
-"""What a side may take beyond the deadline of its adapter, which knows better what it has waited for."""
-
-_FOR_GOOD = frozenset({FaultClass.UNRESUMABLE_TAP_BUSY, FaultClass.BAD_REQUEST})
-WITHHELD = "not shown: the secrets of this home could not be read, so they could not be taken out of it"
-ASLEEP = Unseen(why="it is not running, and looking would wake it", asleep=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +69,10 @@ async def examine(request: DiagnoseRequest, deps: Deps) -> Outcome[Examined]:
         denied = decide(Action.DIAGNOSE, request.actor, role, owner=found.owner)
         if denied:
             return _denied(denied.code, denied.why)
-        waking = await _wake(request, found, deps) if request.wake else _Waking()
+        waking = await _wake(request, found, deps) if request.wake else Waking()
         if isinstance(waking, Refused):
             return waking
-        evidence = await _look(found.view, waking, deps)
+        evidence = await examine_all(found.view, waking, deps)
         diagnosis = diagnose(evidence)
         await _record(request, found, diagnosis, evidence, deps)
     except DomainError as error:
@@ -111,14 +91,6 @@ async def examine(request: DiagnoseRequest, deps: Deps) -> Outcome[Examined]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Waking:
-    """What came of waking it; nothing when that was not asked for."""
-
-    woken: bool = False
-    refused: CubeError | None = None
-
-
 async def _found(target: str, deps: Deps) -> Found | Refused:
     """The sandbox that is meant. Of several on one home, one: that there are several is what is wrong."""
     found = await find(target, deps)
@@ -128,12 +100,12 @@ async def _found(target: str, deps: Deps) -> Found | Refused:
     return found
 
 
-async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> "_Waking | Refused":
+async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> Waking | Refused:
     """Wake a paused one, under the lock of its home, with an intent before and an outcome after."""
     view = await confirmed(deps, found.view.sandbox_id)
     if view is None or view.state is not SandboxState.PAUSED:
-        return _Waking()
-    lock = await deps.locks.try_hold(f"home:{found.home or view.sandbox_id}")
+        return Waking()
+    lock = await deps.locks.try_hold(f"home:{found.home}")
     if lock is None:
         return Refused(
             code="home-busy",
@@ -142,211 +114,53 @@ async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> "_Waking 
             todo="Wait until that job's thread says how it ended, then press the button again.",
         )
     journal = replace(_journal(request, found, deps), action=Action.RESUME)
+    deps.running.add(request.request_id)
     try:
-        await journal.write("intent", sandbox=view.sandbox_id, node=found.node, reason="to examine it")
+        if await _others(found, deps):
+            return Waking()  # awake, the two would write the same home
+        details = {"owner": found.owner, "process": deps.process}
+        await journal.write(
+            "intent", sandbox=view.sandbox_id, node=found.node, reason="to examine it", details=details
+        )
         try:
             now = await wake(view.sandbox_id, deps)
         except CubeError as error:
-            await _end(journal, found, "failed", code_of(error), sentences(error)[0])
-            return _Waking(refused=error)
+            await _end(journal, found, "failed", code_of(error), sentences(error)[0], for_good(error))
+            return Waking(refused=error)
         runs = now is not None and now.state is SandboxState.RUNNING
         if runs:
             await _end(journal, found, "ok", "resumed")
         else:
             state = "gone" if now is None else now.state.value
-            await _end(journal, found, "unknown", "resume-undone", f"It was woken and is {state} again.")
-        return _Waking(woken=runs)
+            await _end(journal, found, "unknown", UNDONE, f"It was woken and is {state} again.")
+        return Waking(woken=runs)
     finally:
+        deps.running.discard(request.request_id)
         await lock.release()
 
 
-async def _end(journal: Journal, found: Found, result: Result, code: str, reason: str = "") -> None:
+async def _others(found: Found, deps: Deps) -> bool:
+    """Whether another sandbox has the same home."""
+    on_home = (await look(deps, found.home)).on_home if found.home else ()
+    return any(one.sandbox_id != found.view.sandbox_id for one in on_home)
+
+
+async def _end(
+    journal: Journal,
+    found: Found,
+    result: Result,
+    code: str,
+    reason: str = "",
+    details: Mapping[str, object] | None = None,
+) -> None:
     """The outcome of the resume. It has happened, whether or not the log can take that."""
     sandbox, node = found.view.sandbox_id, found.node
     try:
-        await journal.write("outcome", sandbox=sandbox, node=node, result=result, code=code, reason=reason)
+        await journal.write(
+            "outcome", sandbox=sandbox, node=node, result=result, code=code, reason=reason, details=details
+        )
     except AuditUnavailableError:
         log.exception("the outcome of %s could not be written to the audit log", journal.request_id)
-
-
-async def _look(view: SandboxView, waking: _Waking, deps: Deps) -> Evidence:
-    """All four sides. The inside and the ports only when Cube says, by list and by id, that it runs."""
-    cube = await _side("Cube", _cube(view, waking, deps), deps.rules.deadlines.control * 2)
-    current = view if isinstance(cube, Unseen) else cube.view
-    running = current is not None and current.state is SandboxState.RUNNING and not isinstance(cube, Unseen)
-    rules = deps.rules.node(view.node) or (deps.rules.nodes[0] if len(deps.rules.nodes) == 1 else None)
-    node, beat, inside, studio = await asyncio.gather(
-        _side("the node", _node(view, rules, deps), deps.rules.deadlines.node * 2),
-        _side("the heartbeat", _beat(view, rules, deps), deps.rules.deadlines.node * 2),
-        _side("the inside", _inside(view, rules, deps), deps.rules.deadlines.guest) if running else _asleep(),
-        _side("Studio", _studio(view, deps), deps.rules.deadlines.guest) if running else _asleep(),
-    )
-    now = deps.clock.now()
-    past = Past() if isinstance(cube, Unseen) else cube.past
-    sight = Sight(
-        view=current,
-        now=now,
-        listed=isinstance(cube, Unseen) or cube.listed,
-        heartbeat=beat if isinstance(beat, Heartbeat) else None,
-        node_answered=not isinstance(node, Unseen),
-        reached=_reached(inside, studio),
-        past=past,
-    )
-    return Evidence(
-        home=view.home,
-        sandbox_id=view.sandbox_id,
-        at=now,
-        judged=judge(sight),
-        cube=cube,
-        node=node,
-        heartbeat=beat,
-        inside=inside,
-        studio=studio,
-        studio_port=deps.rules.studio.port,
-        min_free=int(deps.rules.limits.min_free_gib * 1024**3),
-    )
-
-
-def _reached(inside: GuestEvidence | Unseen, studio: StudioEvidence | Unseen) -> bool | None:
-    """Whether anything in it answered through the proxy; None when nothing was asked."""
-    if isinstance(inside, GuestEvidence):
-        return True
-    if isinstance(studio, Unseen):
-        return None
-    answers = (studio.web_ui.ok, studio.envd.ok)
-    return True if True in answers else False if False in answers else None
-
-
-async def _cube(view: SandboxView, waking: _Waking, deps: Deps) -> CubeEvidence:
-    """By list and by id: only a list has a word for a pause on its way, and only an id proves absence."""
-    listed, got, template, past = await asyncio.gather(
-        _listed(deps), confirmed(deps, view.sandbox_id), _template(view, deps), _past(view, deps)
-    )
-    row = next((one for one in listed if one.sandbox_id == view.sandbox_id), None)
-    current = None if got is None else replace(view, state=_state(row, got), end_at=got.end_at)
-    refused = waking.refused
-    for_good = refused is not None and refused.fault.kind in _FOR_GOOD
-    others = [one for one in listed if view.home and one.home == view.home]
-    return CubeEvidence(
-        view=current,
-        list_state=row.state.value if row else "",
-        get_state=got.state.value if got else "",
-        listed=row is not None,
-        others=tuple(sorted(one.sandbox_id for one in others if one.sandbox_id != view.sandbox_id)),
-        template_status=template,
-        past=replace(past, cannot_resume=past.cannot_resume or for_good),
-        wake_refused=str(refused or ""),
-        wake_for_good=for_good,
-    )
-
-
-async def _listed(deps: Deps) -> list[SandboxView]:
-    """All sandboxes, with what the audit log knows where Cube has lost their labels."""
-    listed = await deps.cube.list()
-    try:
-        return await labelled(listed, deps)
-    except AuditUnavailableError:
-        return listed
-
-
-def _state(row: SandboxView | None, got: SandboxView) -> SandboxState:
-    return SandboxState.PAUSING if row and row.state is SandboxState.PAUSING else got.state
-
-
-async def _template(view: SandboxView, deps: Deps) -> str | None:
-    """Its status; empty when Cube does not know it, None when that cannot be told."""
-    if not view.template:
-        return None
-    try:
-        template = await deps.cube.template(view.template)
-    except CubeError:
-        return None
-    return template.status if template else ""
-
-
-async def _past(view: SandboxView, deps: Deps) -> Past:
-    """What the audit log remembers of it; nothing when it cannot be read, as looking goes on without it."""
-    try:
-        return (await remembered([view], deps)).get(view.sandbox_id, Past())
-    except AuditUnavailableError:
-        return Past()
-
-
-async def _node(view: SandboxView, rules: NodeRules | None, deps: Deps) -> NodeEvidence | Unseen:
-    if rules is None or not view.home:
-        return Unseen(why="which node and home it has is not known")
-    before = deps.clock.now().timestamp()
-    seen = await deps.nodes[rules.id].examine(_places(view, rules))
-    return replace(seen, asked=(before, deps.clock.now().timestamp()))
-
-
-async def _beat(view: SandboxView, rules: NodeRules | None, deps: Deps) -> Heartbeat | Unseen | None:
-    if rules is None or not view.home:
-        return Unseen(why="which node and home it has is not known")
-    return (await deps.nodes[rules.id].pulse(rules.shared_root, [view.home])).heartbeats.get(view.home)
-
-
-def _places(view: SandboxView, rules: NodeRules) -> Places:
-    return Places(shared_root=rules.shared_root, home_id=view.home, workspace_id=view.workspace or view.home)
-
-
-async def _inside(view: SandboxView, rules: NodeRules | None, deps: Deps) -> GuestEvidence:
-    seen, known = await asyncio.gather(
-        deps.guest.examine(
-            view.sandbox_id,
-            port=deps.rules.studio.port,
-            endpoints=deps.rules.endpoints,
-            now=lambda: deps.clock.now().timestamp(),
-        ),
-        _learn_secrets(view, rules, deps),
-    )
-    if seen.log_tail and not known:
-        return replace(seen, log_tail=(WITHHELD,))
-    return seen
-
-
-async def _learn_secrets(view: SandboxView, rules: NodeRules | None, deps: Deps) -> bool:
-    """Whether the redactor knows the secrets of this home, so that a log of it may be shown."""
-    if rules is None or not view.home:
-        return False
-    node, places = deps.nodes[rules.id], _places(view, rules)
-    try:
-        env, access = await asyncio.gather(node.launch_env(places), node.read_access(places))
-    except NodeError:
-        return False
-    learn(env or {}, deps.redactor)
-    if access is not None:
-        deps.redactor.learn(*(secret for secret in (access.token, access.password) if secret))
-    return True
-
-
-async def _studio(view: SandboxView, deps: Deps) -> StudioEvidence:
-    web_ui, envd = await asyncio.gather(
-        deps.studio.web_ui(view.sandbox_id), deps.studio.envd(view.sandbox_id)
-    )
-    return StudioEvidence(web_ui=web_ui, envd=envd)
-
-
-async def _asleep() -> Unseen:
-    return ASLEEP
-
-
-async def _side(name: str, looking: Awaitable[T], seconds: float) -> T | Unseen:
-    """One side, or why it could not be examined. Whatever breaks in it, the other sides go on."""
-    try:
-        async with asyncio.timeout(seconds + SPARE_SECONDS):
-            return await looking
-    except TimeoutError:
-        return Unseen(
-            why=f"{name} did not answer within {seconds + SPARE_SECONDS:g} s.", code="took-too-long"
-        )
-    except DomainError as error:
-        return Unseen(why=str(error) or sentences(error)[0], code=code_of(error))
-    except Exception:
-        log.exception("looking at %s broke", name)
-        return Unseen(
-            why=f"looking at {name} broke inside the bot; its log says more.", code="internal-error"
-        )
 
 
 async def _record(

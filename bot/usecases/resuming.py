@@ -95,7 +95,7 @@ async def _act(job: Change) -> Outcome[Resumed]:
     try:
         awake = await _stays_awake(job)
     except CubeError as error:
-        return await job.end(_refused(job, error), _for_good(error))
+        return await job.end(_refused(job, error), for_good(error))
     if isinstance(awake, Failed):
         return await job.end(awake)
     outcome = await _examine(job)
@@ -215,7 +215,8 @@ def _resumed(
     )  # fmt: skip
 
 
-def _for_good(error: CubeError) -> dict[str, object]:
+def for_good(error: CubeError) -> dict[str, object]:
+    """The detail of the outcome row of a refusal that no repetition will change; else none."""
     tap_busy = error.fault.kind is FaultClass.UNRESUMABLE_TAP_BUSY
     return {FOR_GOOD: True} if tap_busy or _left_nothing(error) else {}
 
@@ -236,10 +237,10 @@ def _refused(job: Change, error: CubeError) -> Failed:
         todo = "Stop it and create a new one with the same home."
     elif "Continue" in todo:
         todo = "Press Resume to try again: it looks first, and wakes nothing twice."
-    for_good = bool(_for_good(error))
+    lasting = bool(for_good(error))
     return Failed(
         code=code_of(error), what=what, safe=safe, todo=todo, detail=str(error),
-        offers=(Offer.STOP, Offer.FORM) if for_good else (Offer.RESUME, Offer.STOP), sandbox=job.sandbox_id,
+        offers=(Offer.STOP, Offer.FORM) if lasting else (Offer.RESUME, Offer.STOP), sandbox=job.sandbox_id,
     )  # fmt: skip
 
 

@@ -94,6 +94,7 @@ def _buttons(examined: Examined) -> Block:
     made = {
         Remedy.WAKE: blocks.button("Wake and examine", Press.DIAGNOSE_WAKE, sandbox),
         Remedy.RESUME: blocks.button("Resume", Press.RESUME, sandbox),
+        Remedy.PAUSE: blocks.button("Pause", Press.PAUSE, sandbox),
         Remedy.OPEN: blocks.button("Open Studio", Press.OPEN, sandbox),
         Remedy.CHECK: blocks.button("Check now", Press.CHECK, sandbox),
         Remedy.STOP: blocks.button("Stop", Press.STOP_ASK, sandbox),
@@ -104,7 +105,7 @@ def _buttons(examined: Examined) -> Block:
 
 def _sign(diagnosis: Diagnosis) -> str:
     if diagnosis.verdict in (HEALTHY, ASLEEP):
-        return ":white_check_mark:" if diagnosis.verdict == HEALTHY else ":zzz:"
+        return ":white_check_mark:" if diagnosis.verdict == HEALTHY else ":double_vertical_bar:"
     first = next(iter(diagnosis.findings), None)
     return SIGNS[first.weight if first else Weight.UNTOLD]
 

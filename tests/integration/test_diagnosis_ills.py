@@ -3,6 +3,7 @@
 One sandbox on the stand-in is made ill and healed again; three illnesses need a sandbox of their own.
 """
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -21,14 +22,15 @@ from bot.domain.condition import Condition
 from bot.domain.errors import CubeError, GuestError
 from bot.domain.outcome import Done
 from bot.domain.sandbox import SandboxState
+from bot.usecases.changing import ChangeRequest
 from bot.usecases.deps import Deps
 from bot.usecases.diagnose import DiagnoseRequest, Examined, examine
+from bot.usecases.pausing import pause
+from bot.usecases.resuming import resume
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="module")]
 
 HOME = "patient"
-UNTOLD_HERE = {"heartbeat-stopped", "not-examined"}
-"""What the stand-in's template may lack."""
 
 
 class WrongClock(SystemClock):
@@ -253,28 +255,28 @@ async def bridge_never_ready(ward: Ward) -> AsyncIterator[Given]:
 
 
 Prepare = Callable[[Ward], AbstractAsyncContextManager[Given]]
-ILLS: dict[str, list[tuple[Prepare, str]]] = {
-    "config-corrupt": [(config_corrupt, "line 3 is not YAML")],
-    "config-not-a-file": [(config_is_a_dead_link, "a link that leads to nothing")],
-    "disk-full": [(node_disk_full, "The node's disk is full")],
-    "home-missing": [(home_moved_away, "is not on the node")],
-    "path-unsafe": [(home_is_a_link, "hermes-homes/patient is a link")],
-    "dark": [(dark, "nothing in it answers")],
-    "second-writer": [(two_on_one_home, "More than one sandbox has home patient")],
-    "launch-file-damaged": [(launch_file_damaged, "studio.env is not what the bot wrote")],
-    "skills-missing": [(skill_not_linked, "`deploy-check`")],
-    "skills-dangling": [(skill_withdrawn, "`withdrawn`")],
-    "endpoint-refused": [(endpoint_refused, "127.0.0.1:9 is refused at once")],
-    "clock-skew": [(bots_clock_wrong, "The bot's own clock is 10 min ahead")],
-    "studio-dead": [(studio_ended, "Nothing listens on port 9000: no Studio runs")],
-    "port-taken": [(port_taken, "Port 9000 is held by `python3`")],
-    "database-corrupt": [(database_damaged, "A database of the home is damaged: state.db")],
-    "cannot-resume": [(cannot_be_woken, "ResourceBusy")],
-    "stuck-pausing": [(stuck_pausing, "does not come to an end")],
-    "mount-read-only": [(home_read_only, "/root/.hermes is mounted read-only")],
-    "bridge-not-ready": [(bridge_never_ready, "its agent bridge is 'starting'")],
+ILLS: dict[str, tuple[Prepare, str]] = {
+    "config-corrupt": (config_corrupt, "line 3 is not YAML"),
+    "config-not-a-file": (config_is_a_dead_link, "a link that leads to nothing"),
+    "disk-full": (node_disk_full, "The node's disk is full"),
+    "home-missing": (home_moved_away, "is not on the node"),
+    "path-unsafe": (home_is_a_link, "hermes-homes/patient is a link"),
+    "dark": (dark, "nothing in it answers"),
+    "second-writer": (two_on_one_home, "More than one sandbox has home patient"),
+    "launch-file-damaged": (launch_file_damaged, "studio.env is not what the bot wrote"),
+    "skills-missing": (skill_not_linked, "`deploy-check`"),
+    "skills-dangling": (skill_withdrawn, "`withdrawn`"),
+    "endpoint-refused": (endpoint_refused, "127.0.0.1:9 is refused at once"),
+    "clock-skew": (bots_clock_wrong, "The bot's own clock is 10 min ahead"),
+    "studio-dead": (studio_ended, "Nothing listens on port 9000: no Studio runs"),
+    "port-taken": (port_taken, "Port 9000 is held by `python3`"),
+    "database-corrupt": (database_damaged, "A database of the home is damaged: state.db"),
+    "cannot-resume": (cannot_be_woken, "ResourceBusy"),
+    "stuck-pausing": (stuck_pausing, "does not come to an end"),
+    "mount-read-only": (home_read_only, "/root/.hermes is mounted read-only"),
+    "bridge-not-ready": (bridge_never_ready, "its agent bridge is 'starting'"),
 }
-CASES = [(code, *case) for code, cases in ILLS.items() for case in cases]
+CASES = [(code, *case) for code, case in ILLS.items()]
 
 
 async def test_a_healthy_one_has_no_illness_and_the_doubles_agree(ward: Ward) -> None:
@@ -285,8 +287,8 @@ async def test_a_healthy_one_has_no_illness_and_the_doubles_agree(ward: Ward) ->
     real, double = await ward.diagnose(), await examine(request, memory.deps)
 
     assert isinstance(double, Done)
-    assert {one.code for one in real.diagnosis.findings} <= UNTOLD_HERE
-    assert {one.code for one in double.value.diagnosis.findings} <= UNTOLD_HERE
+    assert real.diagnosis.wrong == ()
+    assert double.value.diagnosis.wrong == ()
 
 
 @pytest.mark.parametrize(("code", "prepare", "words"), CASES, ids=[case[0] for case in CASES])
@@ -296,6 +298,17 @@ async def test_the_right_illness_is_named_first(ward: Ward, code: str, prepare: 
 
     assert examined.diagnosis.verdict == code, (examined.evidence.cube, examined.diagnosis.findings)
     assert words in examined.diagnosis.headline
+
+
+async def test_the_cure_of_a_dead_studio_cures_it(ward: Ward) -> None:
+    await ward.there.guest.stop_studio(ward.sandbox)
+    assert "`/hermes pause patient`" in (await ward.diagnose()).diagnosis.findings[0].cure
+
+    slept = await pause(ChangeRequest(request_id="r-p", actor=OPERATOR, target=HOME), ward.deps)
+    awake = await resume(ChangeRequest(request_id="r-w", actor=OPERATOR, target=HOME), ward.deps)
+
+    assert (type(slept), type(awake)) == (Done, Done), (slept, awake)
+    assert (await ward.diagnose()).diagnosis.wrong == ()
 
 
 async def test_looking_leaves_no_trace_in_home_or_workspace(ward: Ward) -> None:
@@ -321,7 +334,7 @@ async def test_a_paused_one_is_neither_woken_nor_prolonged_and_one_press_wakes_i
     assert made["cube data_plane"] == made["cube connect"] == made["cube resume"] == 0
     woken = await ward.diagnose(wake=True)
     assert woken.woken
-    assert {one.code for one in woken.diagnosis.findings} <= UNTOLD_HERE
+    assert woken.diagnosis.wrong == ()
     view = await ward.there.cube.get(ward.sandbox)
     assert view is not None
     assert view.state is SandboxState.RUNNING
@@ -346,3 +359,13 @@ async def test_a_node_that_cannot_be_asked_is_evidence_too(ward: Ward) -> None:
     ward.there.faults.clear()
     assert examined.diagnosis.verdict == "node-silent"
     assert examined.evidence.judged.condition is not Condition.UNKNOWN
+
+
+async def test_the_twelve_of_the_runbook_are_prepared_here() -> None:
+    text = (Path(__file__).parents[2] / "docs/runbook.md").read_text(encoding="utf-8")
+    table = text.partition("## Twelve prepared illnesses")[2].partition("\n## ")[0]
+
+    named = re.findall(r"^\| .+? \| .+? \| `([a-z-]+)` \|", table, flags=re.MULTILINE)
+
+    assert len(named) == 12
+    assert set(named) <= set(ILLS)

@@ -189,6 +189,19 @@ async def test_an_idle_pause_can_get_stuck_too(tmp_path: Path) -> None:
     assert told(answer) == (503, "2", "service unavailable")
 
 
+async def test_one_that_was_paused_before_can_get_stuck_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig, rig.api() as api:
+        made = (await rig.create())["sandboxID"]
+        await api.post(f"/sandboxes/{made}/pause")
+        await api.post(f"/sandboxes/{made}/connect", json={})
+        arm(rig, "stuck-pausing", delay_s=0)
+
+        answer = await api.post(f"/sandboxes/{made}/pause")
+
+        assert answer.status_code == 408
+        assert (await api.get("/sandboxes")).json()[0]["state"] == "pausing"
+
+
 async def test_a_lifecycle_operation_on_its_way_refuses_the_next(tmp_path: Path) -> None:
     async with running(tmp_path) as rig, rig.api() as api:
         made = (await rig.create())["sandboxID"]

@@ -69,7 +69,8 @@ def some_evidence(draw: st.DrawFn) -> Evidence:
         )
     )
     node: Any = draw(
-        UNSEEN
+        st.just({})
+        | UNSEEN
         | st.fixed_dictionaries(
             {},
             optional={
@@ -87,7 +88,8 @@ def some_evidence(draw: st.DrawFn) -> Evidence:
         )
     )
     inside: Any = draw(
-        UNSEEN
+        st.just({})
+        | UNSEEN
         | st.fixed_dictionaries(
             {},
             optional={

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.illnesses import BY_CODE, ILLNESSES, VERDICTS, Weight
 from bot.domain.sandbox import SandboxState
 from bot.domain.skills import Entry, EntryType
-from tests.golden.evidence_kit import ASLEEP, NOW, SANDBOX, asleep, cube, evidence, judged, ports, view
+from tests.golden.evidence_kit import ASLEEP, AT, NOW, SANDBOX, asleep, cube, evidence, judged, ports, view
 
 ROOT = Path(__file__).parents[2]
 SKILL = Entry(EntryType.DIR, skill=True)
@@ -182,6 +183,8 @@ UNTOLD: list[Evidence] = [
     evidence(studio=ports(web_ui=None, note="no answer in time")),
     evidence(studio=Unseen(why="It broke.")),
     with_endpoint("untold"),
+    evidence(cube=cube(past=Past(changed_at=AT - timedelta(seconds=20))), heartbeat=None),
+    evidence(cube=cube(view=view(started_at=AT.isoformat())), heartbeat=Heartbeat(age=900.0)),
     asleep(node=Unseen(why="It broke.")),
 ]
 
@@ -246,6 +249,17 @@ def test_the_cause_stands_above_what_it_explains(codes: list[str], seen: Evidenc
     assert [one.code for one in diagnose(seen).wrong] == codes
 
 
+@pytest.mark.parametrize("condition", list(Condition))
+@pytest.mark.parametrize("state", list(SandboxState))
+def test_what_was_not_looked_at_from_inside_is_never_healthy(
+    condition: Condition, state: SandboxState
+) -> None:
+    diagnosis = diagnose(asleep(cube=cube(view=view(state=state)), judged=judged(condition)))
+
+    assert diagnosis.verdict != "healthy"
+    assert diagnosis.untold
+
+
 def test_a_node_that_is_silent_weighs_less_where_studio_works() -> None:
     silent = Unseen(why="No answer.", code="node-unreachable")
 
@@ -272,7 +286,8 @@ def test_how_old_the_last_sign_of_life_is_belongs_to_a_dark_one() -> None:
     beat = Heartbeat(age=125.0, sandbox=SANDBOX)
     seen = evidence(inside=DARK, studio=ports(web_ui=False, envd=False), heartbeat=beat)
 
-    assert "its last sign of life is 2 min old" in diagnose(seen).headline
+    assert diagnose(seen).headline.endswith("is 2 min old, so its VM has probably ended.")
+    assert [one.code for one in diagnose(seen).findings] == ["dark"]
 
 
 def test_a_sandbox_that_is_refused_to_wake_is_not_offered_to_be_woken() -> None:
@@ -286,7 +301,7 @@ def test_cures_name_the_command_with_the_home_that_is_meant() -> None:
     dead = diagnose(evidence(inside={"studio": Inside.SILENT, "listeners": {}})).findings[0]
 
     assert "`/hermes stop ID`" in finding.cure
-    assert dead.cure == "Start it again with `/hermes resume atlas`."
+    assert dead.cure.startswith("Pause it with `/hermes pause atlas` and wake it with `/hermes resume atlas`")
 
 
 def test_an_unlabelled_one_is_named_by_its_id() -> None:

@@ -24,6 +24,7 @@ from bot.adapters.programs.assemble import EXAMINE_FILES, EXAMINE_NODE_FILES, pr
 from bot.adapters.programs.guest_examine import config_kind, log_line, log_tail, try_write
 from bot.adapters.programs.guest_network import reached
 from bot.adapters.programs.node_examine import MAX_CONFIG, examine
+from bot.domain.endpoints import address_of
 from bot.domain.evidence import NodeEvidence
 from bot.domain.heartbeat import Inside
 
@@ -333,3 +334,20 @@ def test_a_node_may_answer_anything(answer: dict[str, Any]) -> None:
 
     assert seen.home.kind in ("missing", "")
     assert seen.config.state in ("absent", "unreadable")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("10.0.0.5:8000", ("10.0.0.5", 8000)),
+        ("model.example", ("model.example", 443)),
+        ("http://model.example/v1", ("model.example", 80)),
+        ("https://model.example:8443/v1", ("model.example", 8443)),
+        ("[fd00::1]:9", ("fd00::1", 9)),
+        ("fd00::1", ("fd00::1", 443)),
+        ("user@host:1", None),
+        ("", None),
+    ],
+)
+def test_where_an_endpoint_is_tried(text: str, address: tuple[str, int] | None) -> None:
+    assert address_of(text) == address

@@ -48,9 +48,9 @@ async def test_the_verdict_comes_first_with_its_cure_and_the_buttons_for_it(desk
 
     text = shown(desk.thread(number=1)[0])
     assert text.index("line 3 is not YAML") < text.index("Also found") < text.index("Nothing listens on")
-    assert "Start it again with `/hermes resume alpha`" in text
+    assert "Pause it with `/hermes pause alpha` and wake it with `/hermes resume alpha`" in text
     assert "config-corrupt" in text
-    assert list(desk.thread(number=1)[0].buttons) == ["hermes.open", "hermes.resume", "hermes.diagnose"]
+    assert list(desk.thread(number=1)[0].buttons) == ["hermes.open", "hermes.pause", "hermes.diagnose"]
 
 
 async def test_a_paused_one_stays_paused_and_can_be_woken_by_its_button(desk: Desk) -> None:
@@ -175,6 +175,19 @@ async def test_two_sandboxes_on_one_home_are_the_first_thing_named(desk: Desk) -
     assert "More than one sandbox has home alpha" in desk.thread(number=1)[0].text
 
 
+async def test_of_two_on_one_home_none_is_woken(desk: Desk) -> None:
+    [first] = desk.world.cube.sandboxes.values()
+    desk.world.cube.set_state(first.sandbox_id, SandboxState.PAUSED)
+    await desk.command("U_OPERATOR", "diagnose alpha")
+    desk.world.cube.sandboxes["f" * 32] = replace(first, sandbox_id="f" * 32)
+
+    await desk.press("U_OPERATOR", desk.thread(number=1)[0], "hermes.diagnose.wake")
+
+    assert "More than one sandbox has home alpha" in desk.thread(number=1)[2].text
+    assert "hermes.diagnose.wake" not in desk.thread(number=1)[2].buttons
+    assert desk.world.cube.called("resume") == 0
+
+
 async def test_a_press_while_a_job_has_the_home_wakes_nothing(desk: Desk) -> None:
     desk.world.cube.set_state(sandbox(desk), SandboxState.PAUSED)
     await desk.command("U_OPERATOR", "diagnose alpha")
@@ -184,3 +197,20 @@ async def test_a_press_while_a_job_has_the_home_wakes_nothing(desk: Desk) -> Non
 
     assert "Another job is working on home alpha" in desk.told("U_OPERATOR")
     assert desk.world.cube.called("resume") == 0
+
+
+async def test_a_press_in_the_app_home_is_answered_in_a_thread_of_direct_messages(desk: Desk) -> None:
+    await desk.command("U_OPERATOR", "diagnose alpha")
+    press = desk.pressing("U_OPERATOR", desk.thread(number=1)[0], "hermes.diagnose")
+    in_home = {
+        key: value for key, value in press.items() if key not in {"message", "channel", "response_url"}
+    }
+
+    await desk.send({**in_home, "container": {"type": "view", "view_id": "V1"}})
+    await desk.services.jobs.idle()
+
+    [verdict] = desk.parents("D_U_OPERATOR")
+    [evidence] = desk.thread("D_U_OPERATOR")
+    assert "Nothing is wrong" in verdict.text
+    assert "list says running" in shown(evidence)
+    assert desk.chat.files[-1].thread_ts == verdict.ts
