@@ -15,7 +15,7 @@ from contract.double_faults import Failing, fault, overlay_after, own_link
 from contract.double_system import FixedIds, ManualClock, MemoryLock, MemoryLocks
 
 from bot.domain.errors import NodeError
-from bot.domain.heartbeat import Heartbeat
+from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import (
     ENVD_PORT,
@@ -408,6 +408,15 @@ class MemoryGuest(Failing):
             replaced = sandbox_id in self.studio_at_boot | self.studio_running
             self.studio_at_boot.discard(sandbox_id)
             self.studio_running.add(sandbox_id)
+            home.heartbeat = Heartbeat(
+                age=0.0,
+                sandbox=sandbox_id,
+                studio=Inside.READY,
+                version=self.agent.version,
+                envd=True,
+                gateway=True,
+                skew=0.0,
+            )
             return StudioStarted(
                 generation=generation,
                 replaced_running=replaced,
@@ -433,6 +442,7 @@ class MemoryGuest(Failing):
             was_running = sandbox_id in self.studio_at_boot | self.studio_running
             self.studio_at_boot.discard(sandbox_id)
             self.studio_running.discard(sandbox_id)
+            self._home(sandbox_id).heartbeat = None
         return was_running
 
     def _home(self, sandbox_id: str) -> MemoryHome:
