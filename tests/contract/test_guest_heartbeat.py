@@ -12,6 +12,7 @@ from bot.adapters.guest import GuestPrograms
 from bot.adapters.programs.guest_heartbeat import BEAT_PATH
 from bot.domain.errors import GuestError
 from bot.domain.heartbeat import Heartbeat, Inside
+from bot.domain.sandbox import SandboxState
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="module")]
 
@@ -127,6 +128,25 @@ async def test_a_paused_sandbox_gives_no_sign_of_life_and_goes_on_when_it_is_res
     assert asleep == still < resumed < file.stat().st_mtime
     assert older.pid == again.pid
     assert again.studio is Inside.READY
+
+
+async def test_neither_a_beat_nor_a_look_at_it_is_activity(real: World, name: str) -> None:
+    sandbox = await real.provisioned(name)
+    await real.guest.start_studio(sandbox, port=9000, auth="auto")
+    before, first = await real.cube.get(sandbox), await beats(real, name)
+    assert first is not None
+    asked, began = real.faults.calls.copy(), time.time() - first.age
+
+    await beat_that(real, name, lambda beat: time.time() - beat.age > began + 0.5)
+
+    looked = real.faults.calls - asked
+    assert set(looked) == {"node command"}
+    assert await real.cube.get(sandbox) == before
+    await real.cube.pause(sandbox)
+    await beats(real, name)
+    resting = await real.cube.get(sandbox)
+    assert resting is not None
+    assert resting.state is SandboxState.PAUSED
 
 
 async def test_a_studio_that_does_not_start_is_told_by_the_heartbeat(real: World, name: str) -> None:
