@@ -104,7 +104,7 @@ async def _on_node(script: Script, places: Places, verb: str, **more: Any) -> No
         raise RuntimeError(f"{verb} on the node: {answer.stdout!r}")
 
 
-def _inside(script: Script, sandbox: Sandbox, verb: str, **more: Any) -> dict[str, Any]:
+def _inside(script: Script, sandbox: Sandbox, verb: str, /, **more: Any) -> dict[str, Any]:
     arguments = {"home": GUEST_HOME, "workspace": GUEST_WORKSPACE, "public": GUEST_PUBLIC_SKILLS, **more}
     packed = base64.b64encode(json.dumps(arguments).encode()).decode()
     command = f"{script.guest_programs[verb]} {verb} {packed}"
