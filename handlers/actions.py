@@ -3,10 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
-from handlers import creating, diagnosing, form_open, opening, pausing, status, stopping
+from handlers import creating, diagnosing, form_open, keeping, opening, pausing, status, stopping
 from handlers.buttons import Press, identifier_in, press_of
-from handlers import creating, diagnosing, form_open, keeping, opening, pausing, stopping
-from handlers.buttons import Press, identifier_in
 from handlers.conversation import answer_press
 from handlers.payloads import Body, ButtonPress, button_press
 from handlers.render import notices
