@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
-from handlers import creating, form_open, opening, pausing, status, stopping
+from handlers import creating, form_open, keeping, opening, pausing, status, stopping
 from handlers.buttons import Press, identifier_in, press_of
 from handlers.conversation import answer_press
 from handlers.payloads import Body, ButtonPress, button_press
@@ -23,6 +23,8 @@ ACTS: Mapping[Press, Act] = {
     Press.CHECK: status.check,
     Press.PAUSE: pausing.pause_pressed,
     Press.RESUME: pausing.resume_pressed,
+    Press.KEEP: keeping.keep_pressed,
+    Press.KEEP_UNDO: keeping.undo_pressed,
     Press.STOP_ASK: stopping.ask_from_button,
     Press.STOP_CONFIRM: stopping.confirm,
     Press.STOP_DISMISS: stopping.dismiss,

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
 from bot.usecases.whoami import whoami
-from handlers import creating, pausing, status, stopping
+from handlers import creating, keeping, opening, pausing, status, stopping
 from handlers.conversation import answer
 from handlers.form_open import open_form
 from handlers.grammar import Command, Refusal, parse
@@ -31,14 +31,19 @@ async def _whoami(call: SlashCall, _command: Command, services: Services) -> Non
 ANSWERS: Mapping[str, Answer] = {
     "create": creating.create,
     "status": status.status,
+    "open": opening.open_typed,
     "pause": pausing.pause_typed,
     "resume": pausing.resume_typed,
+    "keep": keeping.keep_typed,
     "stop": stopping.ask,
     "whoami": _whoami,
     "help": _help,
 }
 AVAILABLE = frozenset(ANSWERS)
 """The verbs that work; the table of verbs knows more."""
+
+OPENS_FIRST: tuple[Answer, ...] = (opening.open_typed,)
+"""These open their window before anything is waited for, and ask for the role themselves."""
 
 
 def take_command(body: Body, services: Services) -> None:
@@ -88,5 +93,6 @@ async def answer_command(call: SlashCall, services: Services) -> None:
     if verb is None:
         await answer(call, not_available(command.name, AVAILABLE), services)
         return
-    await services.deps.roster.confirm(call.actor)
+    if verb not in OPENS_FIRST:
+        await services.deps.roster.confirm(call.actor)
     await verb(call, command, services)

@@ -7,6 +7,7 @@ from typing import Any
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.ports import Message
 from bot.usecases.lifecycle import Stopped, StopRequest, ask_stop, dismiss_stop, stop
+from bot.usecases.outdated import OUTDATED
 from handlers.conversation import answer_press, open_thread, thread_of
 from handlers.grammar import Command
 from handlers.jobs import Job, Lane
@@ -19,6 +20,7 @@ from handlers.render.stop import (
     decided_stop,
     looking,
     not_asked,
+    outdated_line,
     stop_card,
     stopped_message,
     working,
@@ -105,12 +107,24 @@ async def _stop(request_id: str, press: ButtonPress, services: Services) -> None
         await thread.say(stopped_message(outcome.value, press.actor.id))
         return
     clean = cleaned(outcome, services.deps.redactor)
+    if clean.code == OUTDATED:
+        await _ask_anew(clean, press, services)
+        return
     if isinstance(clean, Refused):
         # Nothing happened, so the card stays as it is, for somebody who may or for later.
         await answer_press(press, failure_message(clean), services)
         return
     await thread.edit(press.message_ts, _settled(press, services, gone=False))
     await thread.say(failure_message(clean, request_id=request_id))
+
+
+async def _ask_anew(why: NotDone, press: ButtonPress, services: Services) -> None:
+    """The card shows what is not true any more: it is closed, and a new one shows what is."""
+    thread = thread_of(press, services)
+    settled = notices.settled(press.text, press.blocks, outdated_line(why.what))
+    await thread.edit(press.message_ts, settled)
+    await answer_press(press, failure_message(why), services)
+    await ask_from_button(why.sandbox, press, services)
 
 
 async def _patiently(

@@ -37,11 +37,15 @@ class Telling:
 
     async def end(self, message: Message) -> None:
         """Say how it ended: in place of what was said before, else as a message of its own."""
-        if self._begun is not None:
-            place = Conversation(self._chat, user=self._user, channel=self._begun.channel)
-            if await place.edit(self._begun.ts, message):
-                return
-        await self.talk.say(message)
+        if not await self.change(message):
+            await self.talk.say(message)
+
+    async def change(self, message: Message) -> bool:
+        """Replace what was said before; False where there is nothing to replace, or Slack did not take it."""
+        if self._begun is None:
+            return False
+        place = Conversation(self._chat, user=self._user, channel=self._begun.channel)
+        return await place.edit(self._begun.ts, message)
 
 
 async def telling_of_call(call: SlashCall, first: Message, services: Services) -> Telling:

@@ -40,12 +40,13 @@ class Access:
         )
 
 
-async def reveal(sandbox_id: str, actor: Actor, channel: str, deps: Deps) -> Outcome[Access]:
+async def reveal(target: str, actor: Actor, channel: str, deps: Deps) -> Outcome[Access]:
     """Read the sign-in from the home on the node. The audit row is written before the answer leaves."""
     try:
-        found = await find(sandbox_id, deps)
+        found = await find(target, deps)
         if isinstance(found, Refused):
             return found
+        sandbox_id = found.view.sandbox_id
         denied = decide(Action.REVEAL, actor, deps.roster.role_of(actor), owner=found.owner)
         journal = Journal(
             log=deps.log, request_id=deps.ids.request_id(), action=Action.REVEAL, actor=actor,

@@ -14,10 +14,12 @@ from bot.usecases.deps import Deps
 from bot.usecases.ending import end
 from bot.usecases.journal import Journal, claimed_by, last_sandbox
 from bot.usecases.occupancy import confirmed
+from bot.usecases.outdated import OUTDATED, STATE, outdated
 from bot.usecases.targets import NOTHING_CHANGED, Found, find
 
 log = logging.getLogger(__name__)
 
+ASKED_TO_STOP = "stop-asked"
 LOST = (
     "running programs and open terminals",
     "packages installed and files written outside the home and the workspace",
@@ -82,12 +84,13 @@ async def ask_stop(request: StopRequest, deps: Deps) -> Outcome[StopPlan]:
             channel=request.channel, thread_ts=request.thread_ts, home=found.home, workspace=found.workspace,
         )  # fmt: skip
         await journal.write(
-            "step", sandbox=found.view.sandbox_id, node=found.node, code="stop-asked", result="ok"
-        )
+            "step", sandbox=found.view.sandbox_id, node=found.node, code=ASKED_TO_STOP, result="ok",
+            details={STATE: found.view.state.value},
+        )  # fmt: skip
     except DomainError as error:
         return _not_begun(error)
     return Done(
-        "stop-asked",
+        ASKED_TO_STOP,
         StopPlan(
             request_id=request.request_id,
             sandbox_id=found.view.sandbox_id,
@@ -122,7 +125,12 @@ async def stop(request_id: str, actor: Actor, deps: Deps) -> Outcome[Stopped]:
     except DomainError as error:
         return _not_begun(error)
     try:
-        return await _claim_and_destroy(_journal_of(rows[0], actor, deps, found), found, deps)
+        journal = _journal_of(rows[0], actor, deps, found)
+        asked = next((row for row in rows if row.code == ASKED_TO_STOP), None)
+        refusal = await outdated(asked, found, deps) if asked else None
+        return await (
+            _refuse_for_good(refusal, journal, deps) if refusal else _claim_and_destroy(journal, found, deps)
+        )
     except DomainError as error:
         return _not_begun(error)
     finally:
@@ -151,7 +159,12 @@ async def dismiss_stop(request_id: str, actor: Actor, deps: Deps) -> Outcome[str
 def already_decided(claim: AuditRow | None) -> Refused:
     """The answer to every press after the first."""
     who = f"<@{claim.actor}>" if claim else "somebody else"
-    verbs = {"stop": "stopped it", "keep": "decided to keep it", "continue": "continued it"}
+    verbs = {
+        "stop": "stopped it",
+        "keep": "decided to keep it",
+        "continue": "continued it",
+        OUTDATED: "pressed it, when this card did not count any more",
+    }
     did = verbs.get(claim.code, "decided") if claim else "decided"
     return Refused(
         code="already-decided",
@@ -174,6 +187,13 @@ async def _claim_and_destroy(journal: Journal, found: Found, deps: Deps) -> Outc
     except AuditUnavailableError:
         log.exception("the outcome of %s could not be written to the audit log", journal.request_id)
     return outcome
+
+
+async def _refuse_for_good(refusal: Refused, journal: Journal, deps: Deps) -> Refused:
+    """A card that does not count is asked once; whoever presses it later is told of the first press."""
+    if await journal.claim(code=OUTDATED, sandbox=refusal.sandbox) is None:
+        return already_decided(claimed_by(await deps.log.of_request(journal.request_id)))
+    return refusal
 
 
 async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:

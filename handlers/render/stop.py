@@ -73,6 +73,11 @@ def decided_keep(actor_id: str, at: datetime) -> str:
     return f":shield: Kept: {person(actor_id)} decided not to stop it, {moment(at)}."
 
 
+def outdated_line(what: str) -> str:
+    """The line that replaces the buttons of a card that shows what is not true any more."""
+    return f":no_entry_sign: {prose(what)} Nothing was destroyed."
+
+
 def stopped_message(stopped: Stopped, actor_id: str) -> Message:
     """The thread's last word on a stop."""
     studio = {

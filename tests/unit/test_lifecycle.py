@@ -27,6 +27,13 @@ async def ask(world: Installation, actor: Actor = OPERATOR, target: str = "alpha
     return answer.value
 
 
+async def ask_asleep(world: Installation) -> StopPlan:
+    """Ask to stop one that sleeps."""
+    [sandbox_id] = world.cube.sandboxes
+    world.cube.set_state(sandbox_id, SandboxState.PAUSED)
+    return await ask(world)
+
+
 async def test_the_question_says_what_is_lost_and_kept_and_changes_nothing(world: Installation) -> None:
     plan = await ask(world)
 
@@ -68,8 +75,7 @@ async def test_somebody_elses_sandbox_is_refused_at_the_press_too(world: Install
 
 
 async def test_a_paused_sandbox_is_stopped_without_waking_it(world: Installation) -> None:
-    plan = await ask(world)
-    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    plan = await ask_asleep(world)
 
     outcome = await stop(plan.request_id, OPERATOR, world.deps)
 
@@ -102,8 +108,7 @@ async def test_a_refused_kill_says_that_the_sandbox_still_exists(world: Installa
 async def test_a_paused_sandbox_that_cube_will_not_delete_is_woken_once_and_closed_cleanly(
     world: Installation,
 ) -> None:
-    plan = await ask(world)
-    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    plan = await ask_asleep(world)
     world.cube.paused_cannot_be_killed = True
 
     outcome = await stop(plan.request_id, OPERATOR, world.deps)
@@ -117,8 +122,7 @@ async def test_a_paused_sandbox_that_cube_will_not_delete_is_woken_once_and_clos
 async def test_a_stop_that_can_neither_delete_nor_wake_says_both_and_tries_no_more(
     world: Installation,
 ) -> None:
-    plan = await ask(world)
-    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    plan = await ask_asleep(world)
     world.cube.paused_cannot_be_killed = True
     busy = "CubeMaster returned error code 130589: Resume vm failed: OpenTap ResourceBusy"
     world.cube.fail("resume", fault("connect", 500, busy))
@@ -133,8 +137,7 @@ async def test_a_stop_that_can_neither_delete_nor_wake_says_both_and_tries_no_mo
 
 
 async def test_a_sandbox_that_pauses_again_at_once_is_resumed_once_more(world: Installation) -> None:
-    plan = await ask(world)
-    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    plan = await ask_asleep(world)
     world.cube.paused_cannot_be_killed = True
     world.cube.fail("resume", fault("connect", 408, ""))
 
@@ -145,8 +148,7 @@ async def test_a_sandbox_that_pauses_again_at_once_is_resumed_once_more(world: I
 
 
 async def test_a_sandbox_that_pauses_again_and_again_ends_the_stop(world: Installation) -> None:
-    plan = await ask(world)
-    world.cube.set_state(plan.sandbox_id, SandboxState.PAUSED)
+    plan = await ask_asleep(world)
     world.cube.paused_cannot_be_killed = True
     world.cube.fail("resume", fault("connect", 408, ""), times=9)
 
