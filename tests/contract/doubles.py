@@ -15,7 +15,7 @@ from contract.double_faults import Failing, fault, overlay_after, own_link
 from contract.double_system import FixedIds, ManualClock, MemoryLock, MemoryLocks
 
 from bot.domain.errors import NodeError
-from bot.domain.heartbeat import Heartbeat
+from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.provisioning import AgentFacts, Generation, PortHealth, Seeding, SignIn
 from bot.domain.sandbox import (
     ENVD_PORT,
@@ -349,6 +349,8 @@ class MemoryGuest(Failing):
         self.studio_running: set[str] = set()
         self.sign_ins_locked = False
         """Studio takes none for the time being."""
+        self.heartbeat_note = ""
+        """Why a heartbeat cannot begin; Studio starts all the same."""
         self.mounts_wrong: tuple[str, ...] = ()
         """Problems that ``check_mounts`` shall report; the first word names the mount."""
 
@@ -414,12 +416,23 @@ class MemoryGuest(Failing):
             replaced = sandbox_id in self.studio_at_boot | self.studio_running
             self.studio_at_boot.discard(sandbox_id)
             self.studio_running.add(sandbox_id)
+            beating = Heartbeat(
+                age=0.0,
+                sandbox=sandbox_id,
+                studio=Inside.READY,
+                version=self.agent.version,
+                envd=True,
+                gateway=True,
+                skew=0.0,
+            )
+            home.heartbeat = None if self.heartbeat_note else beating
             return StudioStarted(
                 generation=generation,
                 replaced_running=replaced,
                 agent=self.agent,
                 first_login_replaced=first and generation is Generation.USERS,
                 sign_in=sign_in,
+                heartbeat_note=self.heartbeat_note,
             )
 
     def _sign_in(self, home: MemoryHome, generation: Generation) -> SignIn:
@@ -439,6 +452,7 @@ class MemoryGuest(Failing):
             was_running = sandbox_id in self.studio_at_boot | self.studio_running
             self.studio_at_boot.discard(sandbox_id)
             self.studio_running.discard(sandbox_id)
+            self._home(sandbox_id).heartbeat = None
         return was_running
 
     def _home(self, sandbox_id: str) -> MemoryHome:

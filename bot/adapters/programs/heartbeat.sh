@@ -152,10 +152,15 @@ is_wanted() {
   [[ $now == "$$" ]]
 }
 
+# Where there is no such pipe, a child has to sleep: never a loop without a rest.
+rest() {
+  if read -r -t "$1" -u 9 || (($? <= 128)); then sleep "$1"; fi
+}
+
 # What has begun is finished, so that nothing of it comes to light after the end.
 trap 'exit 0' TERM
 printf '%s\n' "$$" >"$holder"
-# Nobody ever writes into this pipe: waiting for it is a sleep that needs no process.
+# Nobody ever writes into this pipe: waiting for it is a rest that needs no process.
 exec 9<> <(:)
 while is_wanted; do
   began=$SECONDS
@@ -168,6 +173,6 @@ while is_wanted; do
   left=$((every - (SECONDS - began)))
   # Neither a long beat nor a clock that was set meanwhile makes a pause of another kind.
   if ((left < 1 || left > every)); then left=1; fi
-  read -r -t "$left" -u 9
+  rest "$left"
 done
 exit 0
