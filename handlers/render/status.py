@@ -152,6 +152,8 @@ def _print(found: Survey, shown: Sequence[Seen]) -> Block:
         lines.append(f"Did not answer, so health is unknown there: node {names}.")
     if any(one.view.labels_from_log for one in shown):
         lines.append("† Cube has lost the labels of these; they are as the audit log has them.")
+    if found.more_left_out:
+        lines.append("Cube's list leaves out more of our sandboxes than I ask for; not all are shown.")
     if not found.log_answered:
         lines.append("The audit log cannot be read, so names that Cube has lost are missing.")
     return blocks.context(*lines)
