@@ -94,6 +94,11 @@ def _plan(block: Mapping[str, Any]) -> Iterator[str]:
         yield from _task(task)
 
 
+def _table(block: Mapping[str, Any]) -> Iterator[str]:
+    for row in block.get("rows") or ():
+        yield " | ".join(_rich(cell) for cell in row)
+
+
 _READERS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "header": lambda block: iter([block["text"]["text"].upper()]),
     "section": _section,
@@ -101,6 +106,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "actions": _actions,
     "divider": lambda _: iter(["─" * 40]),
     "plan": _plan,
+    "table": _table,
     "input": lambda block: iter([f"{block['label']['text']}: ____"]),
     "rich_text": lambda block: iter([_rich(block)]),
     "alert": lambda block: iter([plain(block["text"]["text"])]),
@@ -116,6 +122,8 @@ def _task(task: Mapping[str, Any]) -> Iterator[str]:
 def _rich(block: Mapping[str, Any]) -> str:
     if "text" in block and isinstance(block["text"], str):
         return block["text"]
+    if block.get("type") == "user":
+        return f"@{block.get('user_id', '')}"
     return "".join(_rich(element) for element in block.get("elements") or ())
 
 

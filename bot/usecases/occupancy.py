@@ -77,14 +77,19 @@ async def labelled(
     ]
 
 
-async def left_out(listed: Sequence[SandboxView], asked_at: datetime, deps: Deps) -> list[SandboxView]:
+async def left_out(
+    listed: Sequence[SandboxView], asked_at: datetime, deps: Deps
+) -> tuple[list[SandboxView], bool]:
     """What our log has made, knows no end of, and misses in a list that was asked for at ``asked_at``.
 
-    Each is asked for by its id, the latest few of them. One that Cube cannot tell about is shown as unknown.
+    The latest few of them are asked for by their ids; whether there are more comes second. One that Cube
+    cannot tell about is shown as unknown.
     """
-    made = await deps.log.unended({view.sandbox_id for view in listed}, limit=MOST_LEFT_OUT)
-    found = await asyncio.gather(*(_or_unknown(one, row, asked_at, deps) for one, row in made.items()))
-    return await labelled([view for view in found if view], deps, made)
+    made = await deps.log.unended({view.sandbox_id for view in listed}, limit=MOST_LEFT_OUT + 1)
+    asked = dict([*made.items()][-MOST_LEFT_OUT:])
+    found = await asyncio.gather(*(_or_unknown(one, row, asked_at, deps) for one, row in asked.items()))
+    views = await labelled([view for view in found if view], deps, asked)
+    return views, len(made) > MOST_LEFT_OUT
 
 
 async def sighted(deps: Deps, sandbox_id: str) -> SandboxView | None:

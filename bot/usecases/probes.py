@@ -1,7 +1,7 @@
 """Requests into a sandbox through Cube's proxy, only to see whether it answers. Each one counts as use."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from bot.domain.condition import Past, last_activity
@@ -10,6 +10,9 @@ from bot.domain.probing import LastProbe
 from bot.domain.provisioning import PortHealth
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.usecases.deps import Deps
+
+PATIENCE = 8.0
+"""Seconds."""
 
 REMEMBERED = 1_000
 """Sandboxes whose last probe is known; of older ones the idle time has run out long since."""
@@ -33,18 +36,29 @@ async def probe(view: SandboxView, past: Past, deps: Deps) -> Probed:
     if before is None or before.state is not SandboxState.RUNNING:
         return Probed()
     _note(sandbox_id, LastProbe(deps.clock.now()), deps)
-    ports = await asyncio.gather(deps.studio.web_ui(sandbox_id), deps.studio.envd(sandbox_id))
+    web_ui, envd = await asyncio.gather(
+        _in_time("Web UI", deps.studio.web_ui(sandbox_id)), _in_time("envd", deps.studio.envd(sandbox_id))
+    )
     after = await _state(sandbox_id, deps)
     used = last_activity(after, past) if after else None
-    reached = _reached(ports)
+    reached = _reached((web_ui, envd))
     # By Cube's own note of it, too: its clock may be ahead of ours.
     _note(sandbox_id, LastProbe(max(filter(None, (deps.clock.now(), used))), reached), deps)
     return Probed(
         reached=reached,
-        studio=ports[0].ok if reached else None,
-        note=ports[0].note,
+        studio=web_ui.ok if reached else None,
+        note=web_ui.note,
         end_at=(after or before).end_at,
     )
+
+
+async def _in_time(name: str, looking: Awaitable[PortHealth]) -> PortHealth:
+    """Cube's proxy itself gives up on a sandbox after six seconds; a person waits little longer."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await looking
+    except TimeoutError:
+        return PortHealth(port=0, name=name, ok=None, note="no answer in time", reached=False)
 
 
 def _reached(ports: Sequence[PortHealth]) -> bool | None:

@@ -38,6 +38,8 @@ class Survey:
     at: datetime
     log_answered: bool = True
     """False: labels that Cube has lost, and sandboxes that its list leaves out, could not be looked up."""
+    more_left_out: bool = False
+    """The list leaves out more sandboxes of ours than are asked for one by one."""
 
 
 async def survey(actor: Actor, scope: Scope, deps: Deps) -> Outcome[Survey]:
@@ -57,9 +59,10 @@ async def survey(actor: Actor, scope: Scope, deps: Deps) -> Outcome[Survey]:
             code=code_of(error), what=what, safe="Nothing was changed; sandboxes go on as they are.",
             todo=todo, detail=str(error),
         )  # fmt: skip
-    views, log_answered = listed, True
+    views, log_answered, more = listed, True, False
     try:
-        views = [*await labelled(listed, deps), *await left_out(listed, at, deps)]
+        others, more = await left_out(listed, at, deps)
+        views = [*await labelled(listed, deps), *others]
     except AuditUnavailableError:
         log_answered = False
     mine = sum(view.owner == actor.id for view in views)
@@ -73,6 +76,7 @@ async def survey(actor: Actor, scope: Scope, deps: Deps) -> Outcome[Survey]:
             everything=len(views),
             at=at,
             log_answered=log_answered,
+            more_left_out=more,
         ),
     )
 

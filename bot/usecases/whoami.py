@@ -6,6 +6,17 @@ from bot.domain.actors import OWNER_OR_APPROVER, Action, Actor, Role, decide
 from bot.usecases.deps import Deps
 
 IN_SLACK = (Action.CREATE, Action.DIAGNOSE, Action.STOP, Action.REVEAL, Action.CANCEL)
+IN_SLACK = (
+    Action.STATUS,
+    Action.CREATE,
+    Action.CHECK,
+    Action.PAUSE,
+    Action.RESUME,
+    Action.KEEP,
+    Action.STOP,
+    Action.REVEAL,
+    Action.CANCEL,
+)
 """What can be asked for in Slack."""
 
 

@@ -27,8 +27,8 @@ def looking_for_mine(action: Action, actor_id: str) -> Message:
 def nothing_mine(action: Action, actor_id: str) -> Message:
     """There is none."""
     text = (
-        f":palm_tree: {person(actor_id)}, you have no sandbox that I could {_NOTHING[action]}; nothing was"
-        f" changed. {code('/hermes create home=atlas')} makes one."
+        f":information_source: {person(actor_id)}, you have no sandbox that I could {_NOTHING[action]};"
+        f" nothing was changed. {code('/hermes create home=atlas')} makes one."
     )
     return limits.message(text, [blocks.section(text), _asked(action)])
 
@@ -65,11 +65,11 @@ def _line(item: Item) -> str:
         case None:
             return f":hourglass_flowing_sand: {what} …"
         case Done(value=Paused() as paused):
-            return f":zzz: {what} " + (
+            return f":double_vertical_bar: {what} " + (
                 "slept already." if paused.already else f"sleeps ({seconds(paused.seconds)})."
             )
         case Done(value=Resumed() as resumed):
-            return f":sunny: {what} " + (
+            return f":arrow_forward: {what} " + (
                 "was awake already." if resumed.already else f"is awake ({seconds(resumed.seconds)})."
             )
         case Refused() | Failed() | Unknown() as bad:

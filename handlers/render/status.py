@@ -70,18 +70,20 @@ def status_message(found: Survey, shown: Sequence[Seen], number: int, count: int
 
 
 def _headline(found: Survey, number: int, count: int) -> str:
-    what = "one sandbox" if found.everything == 1 else f"{found.everything:,} sandboxes"
-    yours = (
-        f"{found.mine:,} of them {'is' if found.mine == 1 else 'are'} yours"
-        if found.mine
-        else "none is yours"
-    )
     states = Counter(view.state.value for view in found.views)
     told = ", ".join(f"{times:,} {word}" for word, times in states.most_common())
     page = f" Page {number} of {count}." if count > 1 else ""
+    return f"{_count(found)} (Cube says: {told or 'none'}).{page}"
+
+
+def _count(found: Survey) -> str:
+    everything, mine = found.everything, found.mine
+    if everything == 1:
+        return f"There is one sandbox, {'yours' if mine else 'not yours'}"
     if found.scope is Scope.MINE:
-        return f"Yours are {found.mine:,} of {what} (Cube says: {told or 'none'}).{page}"
-    return f"There {'is' if found.everything == 1 else 'are'} {what}; {yours} (Cube says: {told}).{page}"
+        return f"Yours are {mine:,} of {everything:,} sandboxes"
+    yours = f"{mine:,} of them {'is' if mine == 1 else 'are'} yours" if mine else "none of them is yours"
+    return f"There are {everything:,} sandboxes; {yours}"
 
 
 def _row(one: Seen, *, named: bool) -> list[dict[str, Any]]:
@@ -152,6 +154,8 @@ def _print(found: Survey, shown: Sequence[Seen]) -> Block:
         lines.append(f"Did not answer, so health is unknown there: node {names}.")
     if any(one.view.labels_from_log for one in shown):
         lines.append("† Cube has lost the labels of these; they are as the audit log has them.")
+    if found.more_left_out:
+        lines.append("Cube's list leaves out more of our sandboxes than I ask for; not all are shown.")
     if not found.log_answered:
         lines.append("The audit log cannot be read, so names that Cube has lost are missing.")
     return blocks.context(*lines)

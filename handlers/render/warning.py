@@ -16,7 +16,7 @@ def warning_message(warning: PauseWarning, now: datetime) -> Message:
     """When, what that means, and how to put it off."""
     left = seconds(max(0.0, (warning.deadline - now).total_seconds()))
     text = (
-        f":bell: {subject_of(warning.home, warning.sandbox_id)} goes to sleep in about {left}"
+        f":information_source: {subject_of(warning.home, warning.sandbox_id)} goes to sleep in about {left}"
         f" ({moment(warning.deadline)}), because nobody uses it."
     )
     meaning = "Nothing is lost: its memory and its programs are kept, and opening its Studio wakes it again."

@@ -117,7 +117,7 @@ def lists() -> Iterator[tuple[str, Survey, list[Seen]]]:
     yield "one", survey((view(),)), [seen()]
     yield "every-state", survey(tuple(one.view for one in each)), each
     yield "every-idle", survey(tuple(one.view for one in kinds)), kinds
-    yield "strange", survey((STRANGE.view,), log_answered=False), [STRANGE]
+    yield "strange", survey((STRANGE.view,), log_answered=False, more_left_out=True), [STRANGE]
     yield "none-mine", survey((), scope=Scope.MINE, everything=3), []
     for label, one in (("full", seen()), ("worst", WORST)):
         found = survey((one.view,) * 300)

@@ -291,3 +291,24 @@ def test_only_the_latest_keys_are_remembered() -> None:
     once = Once(capacity=2)
 
     assert [once.first(key) for key in ("a", "b", "c", "a", "c")] == [True, True, True, True, False]
+
+
+async def test_a_home_that_cannot_be_drawn_now_is_left_out_without_a_word() -> None:
+    told: list[str] = []
+    jobs = Jobs(homes=(1, 0))
+    gate = asyncio.Event()
+
+    async def tell(why: NotDone) -> None:
+        told.append(why.code)
+
+    async def breaks() -> None:
+        raise RuntimeError
+
+    taken = [jobs.start(Job(name="home", run=run, tell=tell), Lane.HOMES) for run in (gate.wait, gate.wait)]
+    gate.set()
+    await jobs.idle()
+    jobs.start(Job(name="home", run=breaks, tell=tell), Lane.HOMES)
+    await jobs.idle()
+
+    assert taken == [True, False]
+    assert told == []

@@ -12,7 +12,7 @@ from bot.domain.rules import Limits
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.usecases.access import reveal
 from bot.usecases.lifecycle import StopRequest, ask_stop, dismiss_stop
-from bot.usecases.occupancy import look
+from bot.usecases.occupancy import look, sighted
 from bot.usecases.recovery import continue_request
 from bot.usecases.targets import Found, find
 
@@ -222,3 +222,41 @@ async def test_a_job_that_continues_counts_its_sandbox_once() -> None:
     await world.run(continued.value)
 
     assert [outcome.code for outcome in besides] == ["provisioned"]
+
+
+async def test_one_that_is_named_by_its_id_is_as_the_list_shows_it(world: Installation) -> None:
+    made = await world.create("alpha")
+    assert isinstance(made, Done)
+    sandbox_id = made.value.sandbox_id
+    world.cube.set_state(sandbox_id, SandboxState.PAUSING)
+
+    view = await sighted(world.deps, sandbox_id)
+
+    assert view is not None
+    assert (view.state, view.listed) == (SandboxState.PAUSING, True)
+
+
+async def test_one_that_only_a_question_by_id_brings_to_light_says_so(world: Installation) -> None:
+    made = await world.create("alpha")
+    assert isinstance(made, Done)
+    sandbox_id = made.value.sandbox_id
+    world.clock.advance(3600)
+    world.cube.dropped = {sandbox_id}
+
+    by_id, by_home = await sighted(world.deps, sandbox_id), await look(world.deps, "alpha")
+
+    assert by_id is not None
+    assert not by_id.listed
+    assert [view.listed for view in by_home.on_home] == [False]
+
+
+async def test_one_is_found_by_its_id_although_the_list_fails(world: Installation) -> None:
+    made = await world.create("alpha")
+    assert isinstance(made, Done)
+    sandbox_id = made.value.sandbox_id
+    world.cube.fail("list", fault("list", 500, "CubeMaster returned error code 130593: redis"))
+
+    view = await sighted(world.deps, sandbox_id)
+
+    assert view is not None
+    assert view.sandbox_id == sandbox_id

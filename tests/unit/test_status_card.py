@@ -245,3 +245,40 @@ async def test_refresh_shows_the_same_card_as_it_is_now() -> None:
     await desk.press("U_OPERATOR", answer, Press.STATUS.value)
 
     assert "atlas: asleep" in shown(desk.chat.seen_by("U_OPERATOR")[-1])
+
+
+async def test_a_request_that_nothing_answered_is_told_for_a_minute_and_not_longer() -> None:
+    desk = open_desk()
+    sandbox = await made(desk)
+    answer = await card_of(desk, "atlas")
+    desk.world.studio.dark.add(sandbox.sandbox_id)
+    await desk.press("U_OPERATOR", answer, Press.CHECK.value)
+    desk.world.studio.calls.clear()
+
+    soon = await card_of(desk, "atlas")
+    desk.world.clock.advance(61)
+    later = await card_of(desk, "atlas")
+
+    assert "atlas: dark" in shown(soon)
+    assert "atlas: dark" not in shown(later)
+    assert desk.world.studio.calls == []
+
+
+async def test_our_own_request_is_never_taken_for_somebodys_use() -> None:
+    desk = open_desk()
+    sandbox = await made(desk)
+    answer = await card_of(desk, "atlas")
+    await desk.press("U_OPERATOR", answer, Press.CHECK.value)
+    view = desk.world.cube.sandboxes[sandbox.sandbox_id]
+    used_now = desk.world.clock.now() + timedelta(seconds=900)
+    desk.world.cube.sandboxes[sandbox.sandbox_id] = replace(view, end_at=used_now.isoformat())
+    desk.world.studio.calls.clear()
+
+    await card_of(desk, "atlas")
+    assert desk.world.studio.calls == []
+    desk.world.clock.advance(5)
+    later = desk.world.clock.now() + timedelta(seconds=900)
+    desk.world.cube.sandboxes[sandbox.sandbox_id] = replace(view, end_at=later.isoformat())
+    await card_of(desk, "atlas")
+
+    assert [name for name, _ in desk.world.studio.calls] == [*DATA_PLANE]

@@ -1,6 +1,9 @@
 """The list of sandboxes: what it asks, what it says of each, and how it is cut into pages."""
 
+from dataclasses import replace
+
 import pytest
+from contract.doubles import fault
 from installation import OPERATOR, Installation, install
 from slack_desk import Desk, open_desk, shown
 from status_rows import add
@@ -9,6 +12,7 @@ from bot.domain.condition import Condition
 from bot.domain.errors import NodeError
 from bot.domain.heartbeat import heartbeat
 from bot.domain.outcome import Done
+from bot.domain.rules import Limits
 from bot.domain.sandbox import SandboxState
 from bot.standin.slack.blocks import check_message_blocks
 from bot.usecases.sightings import Seen
@@ -160,6 +164,44 @@ async def test_a_sandbox_of_ours_that_is_gone_is_asked_for_once() -> None:
     assert (await look(world))[1] == []
 
     assert world.cube.called("get") == asked
+
+
+async def test_more_than_a_few_that_the_list_leaves_out_are_not_kept_quiet() -> None:
+    desk = open_desk(world=install(limits=Limits(per_user=0, total=0)))
+    for number in range(21):
+        await desk.world.create(f"home-{number}")
+    desk.world.clock.advance(3600)
+    desk.world.cube.dropped = set(desk.world.cube.sandboxes)
+    asked = desk.world.cube.called("get")
+
+    await desk.command("U_OPERATOR", "status")
+
+    assert desk.world.cube.called("get") == asked + 20
+    assert "leaves out more of our sandboxes" in desk.told("U_OPERATOR")
+
+
+async def test_one_that_cannot_even_be_asked_by_its_id_is_unknown() -> None:
+    world = install()
+    await world.create("atlas")
+    world.cube.dropped = set(world.cube.sandboxes)
+    world.cube.fail("get", fault("get", 500, "CubeMaster returned error code 130596: ConnHostFailed"))
+
+    _, [seen] = await look(world)
+
+    assert (seen.view.home, seen.judged.condition) == ("atlas", Condition.UNKNOWN)
+
+
+async def test_one_made_while_the_list_was_read_is_not_called_left_out() -> None:
+    world = install()
+    made = await world.create("atlas")
+    assert isinstance(made, Done)
+    view = world.cube.sandboxes[made.value.sandbox_id]
+    world.cube.sandboxes[view.sandbox_id] = replace(view, started_at=world.clock.now().isoformat())
+    world.cube.dropped = {view.sandbox_id}
+
+    _, [seen] = await look(world)
+
+    assert seen.view.listed
 
 
 async def test_without_the_role_nothing_is_looked_at() -> None:
