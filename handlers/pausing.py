@@ -17,7 +17,7 @@ from handlers.grammar import Command
 from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render.leaving import change_leaving_message
-from handlers.render.sleep import going_on, paused_message, resumed_message
+from handlers.render.sleep import asked_for, going_on, paused_message, resumed_message
 from handlers.services import Services
 from handlers.telling import failure, tell_call, tell_press, telling_of_call, telling_of_press
 
@@ -73,7 +73,9 @@ async def _typed(kind: _Kind, call: SlashCall, command: Command, services: Servi
         return kind.render(value, call.actor.id, request_id)
 
     async def run() -> None:
-        await tell_call(await kind.act(request, services.deps), telling, render, services, request_id)
+        outcome = await kind.act(request, services.deps)
+        asked = asked_for(kind.action, call.actor.id, target)
+        await tell_call(outcome, telling, render, services, request_id, asked)
 
     async def tell(why: NotDone) -> None:
         await telling.end(failure(why, services, request_id))

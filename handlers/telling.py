@@ -8,6 +8,7 @@ from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.ports import Chat, Message, Posted
 from handlers.conversation import Conversation, answer_press, open_thread, thread_of
 from handlers.payloads import ButtonPress, SlashCall
+from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
 from handlers.services import Services
 
@@ -66,12 +67,14 @@ async def tell_call(
     render: Callable[[T], Message],
     services: Services,
     request_id: str,
+    asked: Message | None = None,
 ) -> None:
-    """How a typed command ended."""
+    """How it ended. Before a failure stands who had ``asked`` for what."""
     if isinstance(outcome, Done):
         await telling.end(render(outcome.value))
         return
-    await telling.end(failure(outcome, services, request_id))
+    why = failure(outcome, services, request_id)
+    await telling.end(notices.both(asked, why) if asked else why)
 
 
 async def tell_press(
