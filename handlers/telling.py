@@ -80,13 +80,13 @@ async def tell_call(
 async def tell_press(
     work: Coroutine[Any, Any, Outcome[T]],
     press: ButtonPress,
+    telling: Telling,
     working: Message,
     render: Callable[[T], Message],
     services: Services,
     request_id: str,
 ) -> None:
     """Do what was pressed. Whoever is turned away is told alone; everything else is for the thread."""
-    telling = telling_of_press(press, services)
     job = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({job}, timeout=PATIENCE)
