@@ -246,6 +246,8 @@ class Provisioning:
                 f"A database of this home is damaged ({'; '.join(started.agent.database_notes)})."
                 " Nothing was repaired; please tell an administrator before you go on working."
             )
+        if started.heartbeat_note:
+            self._notes.append(f"Its health cannot be told without waking it: {started.heartbeat_note}.")
         self._notes += [SIGN_IN_NOTES[sign_in] for sign_in in {started.sign_in} & SIGN_IN_NOTES.keys()]
         facts = {"generation": started.generation.value, "sign_in": started.sign_in.value}
         await self._done(Step.STUDIO, agent=started.agent.version, **facts)

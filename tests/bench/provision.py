@@ -13,6 +13,7 @@ from cubesandbox._transport import build_client
 
 from bot.adapters.cube_sdk import CubeSdk
 from bot.adapters.node_ssh import SshNode
+from bot.adapters.programs.assemble import heartbeat_script
 from bot.domain.outcome import Done
 from bot.domain.provisioning import CreateRequest, Finished
 from bot.domain.sandbox import (
@@ -170,6 +171,7 @@ async def _script(deps: Deps, settings: Settings, ssh: Any, http: httpx.AsyncCli
         data=build_client(cube._config),
         node_program=node._program,
         guest_programs=await guest_programs(),
+        heartbeat=heartbeat_script(),
         launch_env=dict(deps.rules.env_defaults),
         min_free_bytes=int(deps.rules.limits.min_free_gib * GIB),
         studio_port=deps.rules.studio.port,

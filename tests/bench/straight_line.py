@@ -16,6 +16,7 @@ import asyncssh
 import httpx
 from cubesandbox import Config, Sandbox, Template
 
+from bot.domain.heartbeat import BEAT_SECONDS
 from bot.domain.sandbox import GUEST_HOME, GUEST_PUBLIC_SKILLS, GUEST_WORKSPACE, CreateSpec, Places
 from bot.domain.skills import entries_from_json, plan_overlay
 
@@ -34,6 +35,8 @@ class Script:
     node_program: str
     guest_programs: Mapping[str, str]
     """Per verb."""
+    heartbeat: str
+    """The script that is sent with Studio's start."""
     launch_env: dict[str, str]
     min_free_bytes: int
     studio_port: int
@@ -73,7 +76,13 @@ async def run(script: Script, spec: CreateSpec, places: Places, marker: str) -> 
     plan = plan_overlay(entries_from_json(found["public"]), entries_from_json(found["home"]))
     _inside(script, sandbox, "apply", link=list(plan.link), remove=list(plan.remove_dangling))
 
-    _inside(script, sandbox, "start", port=script.studio_port, auth="auto", seconds=script.studio_seconds)
+    beat = {
+        "sandbox": sandbox.sandbox_id,
+        "beat_seconds": BEAT_SECONDS,
+        "beat_script": script.heartbeat,
+    }
+    asked = {"port": script.studio_port, "auth": "auto", "seconds": script.studio_seconds}
+    _inside(script, sandbox, "start", **asked, **beat)
 
     for port in (script.studio_port, 49983):
         host = f"{port}-{sandbox.sandbox_id}.{script.domain}"
@@ -95,7 +104,7 @@ async def _on_node(script: Script, places: Places, verb: str, **more: Any) -> No
         raise RuntimeError(f"{verb} on the node: {answer.stdout!r}")
 
 
-def _inside(script: Script, sandbox: Sandbox, verb: str, **more: Any) -> dict[str, Any]:
+def _inside(script: Script, sandbox: Sandbox, verb: str, /, **more: Any) -> dict[str, Any]:
     arguments = {"home": GUEST_HOME, "workspace": GUEST_WORKSPACE, "public": GUEST_PUBLIC_SKILLS, **more}
     packed = base64.b64encode(json.dumps(arguments).encode()).decode()
     command = f"{script.guest_programs[verb]} {verb} {packed}"

@@ -362,6 +362,8 @@ class MemoryGuest(Failing):
         """Parts of an examination that shall not be well."""
         self.sign_ins_locked = False
         """Studio takes none for the time being."""
+        self.heartbeat_note = ""
+        """Why a heartbeat cannot begin; Studio starts all the same."""
         self.mounts_wrong: tuple[str, ...] = ()
         """Problems that ``check_mounts`` shall report; the first word names the mount."""
 
@@ -427,12 +429,23 @@ class MemoryGuest(Failing):
             replaced = sandbox_id in self.studio_at_boot | self.studio_running
             self.studio_at_boot.discard(sandbox_id)
             self.studio_running.add(sandbox_id)
+            beating = Heartbeat(
+                age=0.0,
+                sandbox=sandbox_id,
+                studio=Inside.READY,
+                version=self.agent.version,
+                envd=True,
+                gateway=True,
+                skew=0.0,
+            )
+            home.heartbeat = None if self.heartbeat_note else beating
             return StudioStarted(
                 generation=generation,
                 replaced_running=replaced,
                 agent=self.agent,
                 first_login_replaced=first and generation is Generation.USERS,
                 sign_in=sign_in,
+                heartbeat_note=self.heartbeat_note,
             )
 
     def _sign_in(self, home: MemoryHome, generation: Generation) -> SignIn:
@@ -471,6 +484,7 @@ class MemoryGuest(Failing):
             was_running = sandbox_id in self.studio_at_boot | self.studio_running
             self.studio_at_boot.discard(sandbox_id)
             self.studio_running.discard(sandbox_id)
+            self._home(sandbox_id).heartbeat = None
         return was_running
 
     def _home(self, sandbox_id: str) -> MemoryHome:

@@ -13,6 +13,7 @@ from contract.doubles import MemoryCube, MemoryGuest, MemoryNode
 from contract.standin_world import World, places_of, spec_of, world
 
 from bot.domain.errors import CubeError, GuestError
+from bot.domain.heartbeat import Inside
 from bot.domain.provisioning import Generation
 from bot.domain.skills import Entry, EntryType, plan_overlay
 from bot.ports import Cube, Guest, MarkersFound, Node
@@ -169,6 +170,24 @@ async def test_stopping_tells_whether_there_was_one(side: Side, name: str) -> No
 
     assert await side.guest.stop_studio(sandbox)
     assert not await side.guest.stop_studio(sandbox)
+
+
+async def test_a_started_studio_gives_a_sign_of_life_and_a_stopped_one_none(side: Side, name: str) -> None:
+    sandbox = await side.sandbox(name)
+
+    started = await side.guest.start_studio(sandbox, port=9000, auth="auto")
+    beat = (await side.node.pulse("/data/shared", [name])).heartbeats[name]
+    await side.guest.stop_studio(sandbox)
+    left = (await side.node.pulse("/data/shared", [name])).heartbeats
+
+    assert started.heartbeat_note == ""
+    assert beat.fresh
+    assert (beat.sandbox, beat.studio, beat.note) == (sandbox, Inside.READY, "")
+    assert (beat.envd, beat.gateway) == (True, True)
+    assert "0.19.0" in beat.version
+    assert beat.skew is not None
+    assert abs(beat.skew) < 1
+    assert dict(left) == {}
 
 
 async def test_nothing_answers_in_a_dead_sandbox(side: Side, name: str) -> None:

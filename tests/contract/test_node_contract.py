@@ -1,8 +1,12 @@
 """What every ``Node`` does: the double, and the adapter on the stand-in's SSH server."""
 
 import asyncio
+import json
+import os
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncssh
@@ -13,8 +17,9 @@ from contract.standin_world import World, places_of, world
 
 from bot.adapters.node_ssh import SshNode
 from bot.domain.errors import NodeError
+from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.provisioning import Seeding
-from bot.ports import MarkersFound, Node
+from bot.ports import MarkersFound, Node, Sizes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.asyncio(loop_scope="module")]
 
@@ -51,6 +56,21 @@ def node(request: pytest.FixtureRequest, there: World) -> Node:
 def home(request: pytest.FixtureRequest) -> str:
     """A home-id of this test's own."""
     return "h-" + "".join(c if c.isalnum() else "-" for c in request.node.name.lower())[:50].strip("-")
+
+
+def leave_heartbeat(there: World, node: Node, home: str, *, age: float) -> None:
+    """A sign of life in a home, as a healthy sandbox leaves it."""
+    if isinstance(node, MemoryNode):
+        node.homes[home].heartbeat = Heartbeat(
+            age=age, sandbox="ab" * 16, studio=Inside.READY, envd=True, memory_free=4096, skew=0.0
+        )
+        return
+    file = there.home(home) / ".hermes-bot/heartbeat.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    when = int(time.time() - age)
+    told = {"sandbox": "ab" * 16, "studio": "ready", "envd": True, "memory_free": 4096}
+    file.write_text(json.dumps({**told, "at": datetime.fromtimestamp(when, UTC).isoformat()}))
+    os.utime(file, (when, when))
 
 
 async def test_prepare_makes_what_is_missing_and_says_so(node: Node, home: str) -> None:
@@ -139,6 +159,78 @@ async def test_planting_twice_is_planting_once(node: Node, home: str) -> None:
     await node.plant_markers(places, MARKER)
 
     assert await node.collect_markers(places, MARKER) == MarkersFound(home=False, workspace=False)
+
+
+async def test_a_pulse_tells_the_heartbeats_that_are_there(there: World, node: Node, home: str) -> None:
+    await node.prepare(places_of(home), launch_env={}, min_free_bytes=0)
+    await node.prepare(places_of(f"{home[:40]}-none"), launch_env={}, min_free_bytes=0)
+    leave_heartbeat(there, node, home, age=12.0)
+
+    pulse = await node.pulse("/data/shared", [home, f"{home[:40]}-none", "never-made"])
+
+    assert list(pulse.heartbeats) == [home]
+    beat = pulse.heartbeats[home]
+    assert (beat.sandbox, beat.studio, beat.envd, beat.memory_free) == ("ab" * 16, Inside.READY, True, 4096)
+    assert 12 <= beat.age < 20
+    assert beat.fresh
+    assert beat.skew == 0
+    assert pulse.free_bytes > 0
+    assert len(pulse.skills_revision) == 8
+
+
+async def test_a_pulse_of_no_home_tells_how_the_node_is(node: Node) -> None:
+    pulse = await node.pulse("/data/shared", [])
+
+    assert dict(pulse.heartbeats) == {}
+    assert pulse.free_bytes > 0
+
+
+async def test_sizes_of_a_home_that_is_there_and_of_one_that_is_not(node: Node, home: str) -> None:
+    await node.prepare(places_of(home), launch_env={}, min_free_bytes=0)
+
+    there, missing = await node.sizes(places_of(home)), await node.sizes(places_of("never-made"))
+
+    assert there.home is not None
+    assert there.workspace is not None
+    assert min(there.home, there.workspace) > 0
+    assert missing == Sizes(home=0, workspace=0)
+
+
+async def test_a_thousand_homes_are_one_command_on_the_node(there: World, home: str) -> None:
+    names = [f"{home[:40]}-{number}" for number in range(1000)]
+    for name in names:
+        leave_heartbeat(there, there.node, name, age=1.0)
+    before = there.faults.calls["node command"]
+
+    pulse = await there.node.pulse("/data/shared", names)
+
+    assert there.faults.calls["node command"] - before == 1
+    assert len(pulse.heartbeats) == 1000
+    assert all(beat.fresh for beat in pulse.heartbeats.values())
+
+
+async def test_a_home_that_was_made_hostile_costs_only_its_own_heartbeat(there: World, home: str) -> None:
+    well, hostile = f"{home[:40]}-well", [f"{home[:40]}-{number}" for number in range(3)]
+    for name in (well, *hostile):
+        leave_heartbeat(there, there.node, name, age=1.0)
+    piped, linked, moved = (there.home(name) / ".hermes-bot/heartbeat.json" for name in hostile)
+    linked.replace(there.shared / "elsewhere.json")
+    linked.symlink_to(there.shared / "elsewhere.json")
+    piped.unlink()
+    os.mkfifo(piped)
+    moved.parent.rename(there.shared / "elsewhere")
+    moved.parent.symlink_to(there.shared / "elsewhere")
+
+    pulse = await there.node.pulse("/data/shared", [*hostile, "../elsewhere", well])
+
+    assert list(pulse.heartbeats) == [well]
+
+
+async def test_a_pulse_is_asked_for_once_more_when_its_answer_was_lost(there: World, home: str) -> None:
+    leave_heartbeat(there, there.node, home, age=1.0)
+    there.faults.arm({"target": "node", "kind": "drop-after-write"})
+
+    assert home in (await there.node.pulse("/data/shared", [home])).heartbeats
 
 
 async def test_a_missing_default_home_is_said(there: World, home: str) -> None:

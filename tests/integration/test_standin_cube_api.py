@@ -1,13 +1,19 @@
 """CubeAPI's words and statuses, host-mount rules, and the faults that can be switched on."""
 
 import asyncio
+import datetime as dt
 import json
+import shutil
+import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from integration.standin_cube_kit import Rig, mounts, running
 
+from bot.domain.heartbeat import Inside, heartbeat
+from bot.standin.cube import paper_beats
 from bot.standin.cube.api_templates import TemplateCalls
 
 pytestmark = pytest.mark.sandbox
@@ -181,6 +187,62 @@ async def test_paper_sandboxes_have_a_heartbeat_and_a_life_but_no_process(tmp_pa
 
     assert heartbeat["sandbox"] == made[0]
     assert (dark.status_code, paused, resumed, gone) == (502, "paused", "running", "gone")
+
+
+def told_in(rig: Rig, home: str) -> tuple[dict[str, Any], float]:
+    """A home's heartbeat, and when it was written."""
+    file = rig.shared / "hermes-homes" / home / ".hermes-bot/heartbeat.json"
+    return json.loads(file.read_text()), file.stat().st_mtime
+
+
+async def test_a_paper_heartbeat_tells_what_a_healthy_sandbox_would_or_what_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    broken = {"studio": "not-ready", "note": "the agent bridge is not ready", "age_s": 300}
+    async with running(tmp_path) as rig:
+        await rig.cube.add_paper({"metadata": {"hermes-home": "well"}})
+        await rig.cube.add_paper({"metadata": {"hermes-home": "broken"}, "heartbeat": broken})
+        await rig.cube.add_paper({"metadata": {"hermes-home": "none"}, "heartbeat": False})
+        with pytest.raises(ValueError, match="heartbeat is false for none, or a map"):
+            await rig.cube.add_paper({"metadata": {"hermes-home": "wrong"}, "heartbeat": {"age_s": "old"}})
+
+        (well, now), (told, then) = told_in(rig, "well"), told_in(rig, "broken")
+
+        assert heartbeat(well, age=time.time() - now).studio is Inside.READY
+        assert heartbeat(well, age=0.0).memory_total == 2048 * 1024 * 1024
+        assert heartbeat(told, age=time.time() - then).note == "the agent bridge is not ready"
+        assert 299 < now - then < 310
+        assert abs(dt.datetime.fromisoformat(told["at"]).timestamp() - then) < 0.01
+        assert not (rig.shared / "hermes-homes/none").exists()
+        assert not (rig.shared / "hermes-homes/wrong").exists()
+
+
+async def test_paper_sandboxes_beat_while_they_run_and_their_home_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paper_beats, "BEAT_SECONDS", 0.0)
+    monkeypatch.setattr(paper_beats, "_LOOK_SECONDS", 0.01)
+    async with running(tmp_path) as rig, rig.api() as api:
+        names = {"count": 5, "metadata": {"hermes-home": "p-{n}"}}
+        made = (await rig.cube.add_paper(names))["sandboxes"]
+        await rig.cube.add_paper({"metadata": {"hermes-home": "old"}, "heartbeat": {"age_s": 300}})
+        await api.post(f"/sandboxes/{made[1]}/pause")
+        await api.delete(f"/sandboxes/{made[2]}")
+        shutil.rmtree(rig.shared / "hermes-homes/p-3")
+        rig.faults.arm({"target": "cube", "kind": "vm-exited", "sandbox": made[4]})
+        at_first = {home: told_in(rig, home)[1] for home in ("p-0", "p-1", "p-2", "p-4", "old")}
+        async with asyncio.timeout(10):
+            while told_in(rig, "p-0")[1] < at_first["p-0"] + 0.3:  # noqa: ASYNC110 - a file has no event
+                await asyncio.sleep(0.01)
+
+        later = {home: told_in(rig, home)[1] for home in at_first}
+        await api.post(f"/sandboxes/{made[1]}/connect", json={})
+        async with asyncio.timeout(10):
+            while told_in(rig, "p-1")[1] == later["p-1"]:  # noqa: ASYNC110 - see above
+                await asyncio.sleep(0.01)
+
+    assert {home for home, when in later.items() if when > at_first[home] + 0.1} == {"p-0"}
+    assert not (rig.shared / "hermes-homes/p-3").exists()
 
 
 async def test_pausing_is_shown_by_the_list_only(tmp_path: Path) -> None:

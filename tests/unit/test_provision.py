@@ -103,6 +103,19 @@ async def test_a_workspace_in_use_by_another_home_is_said_not_refused(world: Ins
     assert any("also used by home alpha" in note for note in outcome.value.notes)
 
 
+async def test_a_heartbeat_that_cannot_begin_is_a_note_of_a_create_that_went_well(
+    world: Installation,
+) -> None:
+    world.guest.heartbeat_note = "the heartbeat was not started: No space left on device"
+
+    outcome = await world.create("alpha")
+
+    (note,) = outcome.value.notes
+    assert note == (
+        "Its health cannot be told without waking it: the heartbeat was not started: No space left on device."
+    )
+
+
 async def test_quota_per_person_counts_jobs_on_their_way() -> None:
     world = install(limits=Limits(per_user=1))
 

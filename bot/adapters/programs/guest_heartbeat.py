@@ -32,6 +32,7 @@ BEAT_DIRECTORY = "hermes-bot"
 BEAT_SCRIPT = "heartbeat.sh"
 BEAT_PATH = f"{BEAT_ROOT}/{BEAT_DIRECTORY}/{BEAT_SCRIPT}"
 BEAT_FILE = "heartbeat.json"
+BEAT_SCRATCH = ".heartbeat.new"
 BEAT_BYTES = 4096
 BEAT_SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BEAT_ENVIRONMENT = {"PATH": BEAT_SEARCH, "HOME": "/", "LC_ALL": "C"}
@@ -106,7 +107,8 @@ def end_heartbeat(home: str) -> None:
     end(heartbeats())
     try:
         own = open_dir(open_root(home), BOT_DIRECTORY)
-        remove(own, BEAT_FILE)
+        for name in (BEAT_FILE, BEAT_SCRATCH):
+            remove(own, name)
         os.close(own)
     except (OSError, Refusal):
         return

@@ -43,7 +43,7 @@ look_at_studio() {
   if [[ -z $answer ]]; then return; fi
   studio=not-ready
   if ! read_health "${answer#*$'\r\n\r\n'}"; then
-    note='/health has not answered with JSON'
+    note='/health has not answered with JSON' version=
   elif [[ $ready != true ]]; then
     note="the agent bridge is not ready (${state:-absent})"
   elif [[ -z $version ]]; then
@@ -66,6 +66,7 @@ read_health() {
       \"*:) key=${part#\"} key=${key%\"*} ;;
       '{' | '[')
         if ((depth == 1)); then parent=$part$key; fi
+        if [[ $depth:$key == 1:agent_bridge ]]; then ready='' state=''; fi
         depth=$((depth + 1)) key=''
         ;;
       '}' | ']')
@@ -74,7 +75,11 @@ read_health() {
         ;;
       *)
         case $depth:$key in
-          1:version) if [[ $part == \"* ]]; then plain "$part" && version=$text; fi ;;
+          1:version)
+            version=''
+            if [[ $part == '"'?*'"' ]]; then plain "$part" && version=${text:-?}; fi
+            ;;
+          1:agent_bridge) ready='' state='' ;;
           2:ready) if [[ $parent == '{agent_bridge' ]]; then ready=$part; fi ;;
           2:status) if [[ $parent == '{agent_bridge' ]]; then plain "$part" && state=$text; fi ;;
         esac
@@ -147,8 +152,15 @@ is_wanted() {
   [[ $now == "$$" ]]
 }
 
+# Where there is no such pipe, a child has to sleep: never a loop without a rest.
+rest() {
+  if read -r -t "$1" -u 9 || (($? <= 128)); then sleep "$1"; fi
+}
+
+# What has begun is finished, so that nothing of it comes to light after the end.
+trap 'exit 0' TERM
 printf '%s\n' "$$" >"$holder"
-# Nobody ever writes into this pipe: waiting for it is a sleep that needs no process.
+# Nobody ever writes into this pipe: waiting for it is a rest that needs no process.
 exec 9<> <(:)
 while is_wanted; do
   began=$SECONDS
@@ -159,5 +171,8 @@ while is_wanted; do
   look_at_clock
   write_down
   left=$((every - (SECONDS - began)))
-  read -r -t "$((left > 1 ? left : 1))" -u 9
+  # Neither a long beat nor a clock that was set meanwhile makes a pause of another kind.
+  if ((left < 1 || left > every)); then left=1; fi
+  rest "$left"
 done
+exit 0

@@ -36,12 +36,23 @@ def pulse(args: dict[str, Any]) -> dict[str, Any]:
     """``heartbeats`` holds one value for each of ``homes``, in their order; None where none is readable."""
     root = open_root(args["shared_root"])
     try:
-        homes: int | None = open_dir(root, HOMES)
+        beats = _beats(root, args["homes"])
+        free, revision = free_bytes(root), skills_revision(root)
+    finally:
+        os.close(root)
+    return {"free_bytes": free, "skills_revision": revision, "heartbeats": beats}
+
+
+def _beats(root: int, names: list[Any]) -> list[dict[str, Any] | None]:
+    try:
+        homes = open_dir(root, HOMES)
     except FileNotFoundError:
-        homes = None
-    now = time.time()
-    beats = [None if homes is None else _beat(homes, home, now) for home in args["homes"]]
-    return {"free_bytes": free_bytes(root), "skills_revision": skills_revision(root), "heartbeats": beats}
+        return [None] * len(names)
+    try:
+        now = time.time()
+        return [_beat(homes, name, now) for name in names]
+    finally:
+        os.close(homes)
 
 
 def _beat(homes: int, name: Any, now: float) -> dict[str, Any] | None:
