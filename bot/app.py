@@ -42,11 +42,13 @@ from bot.usecases.launch_secrets import learn
 from bot.usecases.recovery import find_interrupted
 from bot.usecases.roster import Roster
 from bot.usecases.untold import find_untold
+from bot.usecases.warnings import pace
 from handlers.heads import post_head
 from handlers.jobs import Jobs
 from handlers.register import register
 from handlers.restart import announce_interrupted, announce_untold
 from handlers.services import Services
+from handlers.warning import warn_owners
 
 log = logging.getLogger(__name__)
 
@@ -189,6 +191,7 @@ async def serve(settings: Settings, *, http: bool = False) -> int:
             asyncio.create_task(_keep_roster(roster)),
             asyncio.create_task(_reconcile(services)),
             asyncio.create_task(_keep_heads(settings.toml.channels.audit, services)),
+            asyncio.create_task(_warn(services)),
         ]
         log.info("ready", extra={"http": health.address, "team": str(me["team_id"])})
         health.ready = True
@@ -299,6 +302,16 @@ async def _keep_heads(channel: str, services: Services) -> None:
     while channel:
         await post_head(channel, services)
         await asyncio.sleep(HEAD_SECONDS)
+
+
+async def _warn(services: Services) -> None:
+    lead = services.deps.rules.lifecycle.warn_before
+    while lead > 0:
+        try:
+            await warn_owners(services)
+        except DomainError:
+            log.exception("owners could not be warned of pauses; it is tried again")
+        await asyncio.sleep(pace(lead))
 
 
 async def _keep_roster(roster: Roster) -> None:

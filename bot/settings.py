@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from bot.domain.actors import Role
+from bot.domain.durations import MAX_SECONDS, read_duration
 from bot.domain.environment import env_name_problem
 from bot.domain.rules import MIN_IDLE, Lifecycle, Limits, NodeRules, Rules, StudioRules
 
@@ -76,12 +77,20 @@ def _patient(idle: int) -> int:
     return idle
 
 
+def _lead(given: object) -> object:
+    seconds = read_duration(given) if isinstance(given, str) else given
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 0 <= seconds <= MAX_SECONDS:
+        raise ValueError('must be 0 (off) or a length of time, for example "10m" or 600')
+    return seconds
+
+
 class LifecycleSettings(_Section):
     """``[lifecycle]``: idle seconds (-1 = never). Only ``pause`` keeps a paused sandbox alive."""
 
     idle: Annotated[int, AfterValidator(_patient)] = 900
     on_timeout: Literal["pause"] = "pause"
     auto_resume: bool = True
+    warn_before: Annotated[int, BeforeValidator(_lead)] = 0
 
 
 class ApprovalSettings(_Section):

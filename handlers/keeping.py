@@ -15,6 +15,7 @@ from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.keep import kept_message, setting, undone_line, undone_message
 from handlers.render.leaving import change_leaving_message
+from handlers.render.sleep import asked_for
 from handlers.services import Services
 from handlers.telling import failure, tell_call, tell_press, telling_of_call, telling_of_press
 
@@ -35,7 +36,9 @@ async def keep_typed(call: SlashCall, command: Command, services: Services) -> N
         return kept_message(kept, call.actor.id)
 
     async def run() -> None:
-        await tell_call(await keep(request, seconds, services.deps), telling, render, services, request_id)
+        outcome = await keep(request, seconds, services.deps)
+        asked = asked_for(Action.KEEP, call.actor.id, target)
+        await tell_call(outcome, telling, render, services, request_id, asked)
 
     async def tell(why: NotDone) -> None:
         await telling.end(failure(why, services, request_id))

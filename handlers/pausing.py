@@ -11,14 +11,18 @@ from bot.usecases.changing import ChangeRequest
 from bot.usecases.deps import Deps
 from bot.usecases.pausing import pause
 from bot.usecases.resuming import resume
+from handlers.bulk import change_mine
 from handlers.conversation import answer_press
 from handlers.grammar import Command
 from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render.leaving import change_leaving_message
-from handlers.render.sleep import going_on, paused_message, resumed_message
+from handlers.render.sleep import asked_for, going_on, paused_message, resumed_message
 from handlers.services import Services
 from handlers.telling import failure, tell_call, tell_press, telling_of_call, telling_of_press
+
+MINE = "mine"
+"""Stands where a target stands, for all sandboxes of whoever types it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,12 @@ _RESUME = _Kind(Action.RESUME, resume, resumed_message)
 
 
 async def pause_typed(call: SlashCall, command: Command, services: Services) -> None:
-    """``/hermes pause T``."""
+    """``/hermes pause T``, or all of one's own."""
     await _typed(_PAUSE, call, command, services)
 
 
 async def resume_typed(call: SlashCall, command: Command, services: Services) -> None:
-    """``/hermes resume T``."""
+    """``/hermes resume T``, or all of one's own."""
     await _typed(_RESUME, call, command, services)
 
 
@@ -56,6 +60,9 @@ async def resume_pressed(sandbox_id: str, press: ButtonPress, services: Services
 
 async def _typed(kind: _Kind, call: SlashCall, command: Command, services: Services) -> None:
     target, request_id = command.text("target") or "", services.deps.ids.request_id()
+    if target == MINE:
+        await change_mine(kind.action, call, services)
+        return
     telling = await telling_of_call(call, going_on(kind.action, call.actor.id, target), services)
     request = ChangeRequest(
         request_id=request_id, actor=call.actor, target=target, channel=telling.talk.channel,
@@ -66,7 +73,9 @@ async def _typed(kind: _Kind, call: SlashCall, command: Command, services: Servi
         return kind.render(value, call.actor.id, request_id)
 
     async def run() -> None:
-        await tell_call(await kind.act(request, services.deps), telling, render, services, request_id)
+        outcome = await kind.act(request, services.deps)
+        asked = asked_for(kind.action, call.actor.id, target)
+        await tell_call(outcome, telling, render, services, request_id, asked)
 
     async def tell(why: NotDone) -> None:
         await telling.end(failure(why, services, request_id))

@@ -12,13 +12,14 @@ from handlers.render.interrupted import (
     interrupted_line,
     interrupted_message,
 )
+from handlers.render.interrupted_change import CHANGES, interrupted_change_message
 from handlers.render.progress import progress_message, still_progress
 from handlers.render.untold import untold_announcement, untold_message, untold_progress
 from handlers.services import Services
 
 logger = logging.getLogger(__name__)
 
-TOLD = frozenset({Action.CREATE, Action.STOP})
+TOLD = frozenset({Action.CREATE, Action.STOP}) | CHANGES
 """Actions with a thread that waits for the truth; others are set right in the log alone."""
 
 
@@ -54,6 +55,10 @@ async def announce_untold(found: Sequence[Untold], services: Services) -> None:
 async def _announce(found: Interrupted, services: Services) -> None:
     user = "" if found.owner.startswith("cli:") else found.owner
     thread = Conversation(services.chat, user=user, channel=found.channel, thread_ts=found.thread_ts)
+    if found.action in CHANGES:
+        if found.thread_ts:
+            await thread.say(interrupted_change_message(found))
+        return
     if found.action is Action.CREATE:
         progress = still_progress(found.request_id, found.home, found.after, interrupted_line(found))
         await thread.edit(found.progress_ts, progress_message(progress))

@@ -8,6 +8,7 @@ from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.ports import Chat, Message, Posted
 from handlers.conversation import Conversation, answer_press, open_thread, thread_of
 from handlers.payloads import ButtonPress, SlashCall
+from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
 from handlers.services import Services
 
@@ -37,11 +38,15 @@ class Telling:
 
     async def end(self, message: Message) -> None:
         """Say how it ended: in place of what was said before, else as a message of its own."""
-        if self._begun is not None:
-            place = Conversation(self._chat, user=self._user, channel=self._begun.channel)
-            if await place.edit(self._begun.ts, message):
-                return
-        await self.talk.say(message)
+        if not await self.change(message):
+            await self.talk.say(message)
+
+    async def change(self, message: Message) -> bool:
+        """Replace what was said before; False where there is nothing to replace, or Slack did not take it."""
+        if self._begun is None:
+            return False
+        place = Conversation(self._chat, user=self._user, channel=self._begun.channel)
+        return await place.edit(self._begun.ts, message)
 
 
 async def telling_of_call(call: SlashCall, first: Message, services: Services) -> Telling:
@@ -62,12 +67,14 @@ async def tell_call(
     render: Callable[[T], Message],
     services: Services,
     request_id: str,
+    asked: Message | None = None,
 ) -> None:
-    """How a typed command ended."""
+    """How it ended. Before a failure stands who had ``asked`` for what."""
     if isinstance(outcome, Done):
         await telling.end(render(outcome.value))
         return
-    await telling.end(failure(outcome, services, request_id))
+    why = failure(outcome, services, request_id)
+    await telling.end(notices.both(asked, why) if asked else why)
 
 
 async def tell_press(

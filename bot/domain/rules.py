@@ -34,6 +34,8 @@ class Lifecycle:
     """Seconds; -1 = never."""
     on_timeout: str = "pause"
     auto_resume: bool = True
+    warn_before: int = 0
+    """Seconds before a pause at which its owner is told; 0 = never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ allowed = ["*"]
 idle = 900
 on_timeout = "pause"
 auto_resume = true
+# warn_before = "10m" tells owners in a direct message before a sandbox goes to sleep.
 
 [limits]
 per_user = 3

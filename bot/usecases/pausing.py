@@ -8,7 +8,7 @@ from bot.domain.cube_errors import FaultClass
 from bot.domain.errors import CubeError
 from bot.domain.explanations import code_of, is_unknown_outcome, sentences
 from bot.domain.outcome import Done, Failed, Offer, Outcome, Unknown
-from bot.domain.past import GIVEN_UP, IDLE
+from bot.domain.past import IDLE
 from bot.domain.sandbox import SandboxState
 from bot.usecases.changing import HOMES_ARE_SAFE, Change, ChangeRequest, change, gone, state_now
 from bot.usecases.deps import Deps
@@ -141,7 +141,7 @@ def _given_up(job: Change, asking: _Asking) -> Failed | Unknown:
         return _failed(asking.busy)
     seen = "shows it as pausing" if asking.under_way else "still shows it as running"
     return Unknown(
-        code=GIVEN_UP,
+        code="pause-unknown",
         what=f"Cube was asked to pause the sandbox, and after {PAUSE_SECONDS:.0f} seconds it {seen}.",
         safe=f"Nothing was destroyed. {HOMES_ARE_SAFE}",
         todo="Look again in a few minutes; if it stays so, tell the people who run Cube.",

@@ -61,11 +61,11 @@ async def record_interrupted(found: Interrupted, deps: Deps) -> None:
     if found.action is Action.STOP and found.sandbox_known and found.sandbox_id is None:
         await journal.close(Done("stopped", None), sandbox=found.recorded_sandbox, node=found.node)
         return
-    came = f"after step {found.after.value}" if found.after else "before its first step"
+    came = _came(found)
     await journal.close(
         Unknown(
             code="interrupted",
-            what=f"The {found.action} broke off {came}.",
+            what=f"The {found.action} broke off{came}.",
             safe="The home and workspace are safe on the node.",
             todo="The thread offers what to do.",
             offers=(Offer.CONTINUE, Offer.STOP),
@@ -73,6 +73,13 @@ async def record_interrupted(found: Interrupted, deps: Deps) -> None:
         sandbox=found.sandbox_id or "",
         node=found.node,
     )
+
+
+def _came(found: Interrupted) -> str:
+    """How far; only a create has steps that tell."""
+    if found.action in {Action.PAUSE, Action.RESUME, Action.KEEP}:
+        return ""
+    return f" after step {found.after.value}" if found.after else " before its first step"
 
 
 async def continue_request(request_id: str, actor: Actor, deps: Deps) -> Outcome[CreateRequest]:

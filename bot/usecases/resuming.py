@@ -8,7 +8,7 @@ from bot.domain.cube_errors import FaultClass
 from bot.domain.errors import CubeError, DomainError, GuestError
 from bot.domain.explanations import code_of, sentences
 from bot.domain.outcome import Done, Failed, Offer, Outcome, Refused
-from bot.domain.past import FOR_GOOD, UNDONE, WOKEN
+from bot.domain.past import FOR_GOOD, WOKEN
 from bot.domain.sandbox import Places, SandboxState, SandboxView
 from bot.usecases.changing import HOMES_ARE_SAFE, Change, ChangeRequest, change, gone, state_now
 from bot.usecases.deps import Deps
@@ -21,7 +21,7 @@ STAYS_AFTER = 2.0
 PAUSE_ENDS_SECONDS = 15.0
 """How long that pause may take to come to its end."""
 
-STUDIO_SECONDS = 5.0
+STUDIO_SECONDS = 3.0
 """How long Studio may take to answer in a sandbox that was just woken."""
 
 _FOR_GOOD = ("no pause snapshot", "pause snapshot status=failed")
@@ -118,7 +118,7 @@ async def _stays_awake(job: Change) -> SandboxView | Failed:
         if now.state is SandboxState.RUNNING:
             return now
     return Failed(
-        code=UNDONE,
+        code="resume-undone",
         what="Cube woke the sandbox, and it went back to sleep at once, twice.",
         safe=f"It sleeps, with its memory. {HOMES_ARE_SAFE}",
         todo="Press Resume in a minute: a pause that was waiting in line has been carried out by then.",

@@ -11,13 +11,15 @@ from handlers.render.sleep import subject_of
 
 def setting(actor_id: str, target: str, seconds: int) -> Message:
     """The first message of a keep that was typed."""
-    text = f":hourglass: {person(actor_id)} changes the idle time of {code(target)} to {span(seconds)} …"
+    what = f"the idle time of {code(target)} to {span(seconds)}"
+    text = f":hourglass_flowing_sand: {person(actor_id)} changes {what} …"
     return limits.message(text, [blocks.section(text)])
 
 
 def kept_message(kept: Kept, actor_id: str) -> Message:
     """What holds now, until when, and a button that takes it back."""
-    text = f":hourglass: {subject_of(kept.home, kept.sandbox_id)} {_holds(kept)}, set by {person(actor_id)}."
+    subject = subject_of(kept.home, kept.sandbox_id)
+    text = f":white_check_mark: {subject} {_holds(kept)}, set by {person(actor_id)}."
     undo = blocks.button("Undo", Press.KEEP_UNDO, kept.request_id)
     return limits.message(text, [*_content(kept, text), blocks.actions(undo), _reference(kept)])
 
@@ -25,7 +27,7 @@ def kept_message(kept: Kept, actor_id: str) -> Message:
 def undone_message(kept: Kept, actor_id: str) -> Message:
     """What holds after a keep was taken back."""
     subject = subject_of(kept.home, kept.sandbox_id)
-    text = f":leftwards_arrow_with_hook: {person(actor_id)} took that back: {subject} {_holds(kept)}."
+    text = f":arrows_counterclockwise: {person(actor_id)} took that back: {subject} {_holds(kept)}."
     guess = "The idle time from before is not known; this is the one that a new sandbox gets here."
     notes = [blocks.section(f":information_source: {guess}")] if kept.guessed else []
     return limits.message(text, [*_content(kept, text), *notes, _reference(kept)])
@@ -33,7 +35,7 @@ def undone_message(kept: Kept, actor_id: str) -> Message:
 
 def undone_line(actor_id: str, kept: Kept) -> str:
     """The line that replaces the button."""
-    return f":leftwards_arrow_with_hook: Taken back by {person(actor_id)}: {span(kept.timeout)} of idle time."
+    return f":arrows_counterclockwise: Taken back by {person(actor_id)}: {span(kept.timeout)} of idle time."
 
 
 def span(seconds: int) -> str:

@@ -53,12 +53,24 @@ def stop_leaving_message(user: str, *, begun: bool) -> Message:
     return limits.message(text, [blocks.section(text)])
 
 
+_AGAIN = {
+    Action.PAUSE: "/hermes pause {target}",
+    Action.RESUME: "/hermes resume {target}",
+    Action.KEEP: "/hermes keep {target} 2h",
+}
+
+
+def ask_again(action: Action, target: str) -> str:
+    """The command for a change that was broken off."""
+    return _AGAIN[action].format(target=target)
+
+
 def change_leaving_message(user: str, action: Action, target: str) -> Message:
     """The same for a pause, a resume or a new idle time."""
     text = (
         f":arrows_counterclockwise: I am being restarted in the middle of this {action.value}. The home and"
-        f" workspace are safe on the node. {person(user)}, look in a minute with"
-        f" {code(f'/hermes status {target}')}; asking for it again does no harm."
+        f" workspace are safe on the node. {person(user)}, ask again in a minute:"
+        f" {code(ask_again(action, target))}. It looks first, and does nothing twice."
     )
     return limits.message(text, [blocks.section(text)])
 

@@ -9,8 +9,8 @@ from handlers.render import blocks, limits
 from handlers.render.mrkdwn import bold, code, person, prose, seconds
 
 _GOING_ON = {
-    Action.PAUSE: ":zzz: {who} puts {what} to sleep …",
-    Action.RESUME: ":sunrise: {who} wakes {what} …",
+    Action.PAUSE: ":hourglass_flowing_sand: {who} puts {what} to sleep …",
+    Action.RESUME: ":hourglass_flowing_sand: {who} wakes {what} …",
 }
 _STUDIO = {
     StudioNow.WELL: "Its home and workspace are mounted, and its Studio is well.",
@@ -25,16 +25,23 @@ def going_on(action: Action, actor_id: str, target: str) -> Message:
     return limits.message(text, [blocks.section(text)])
 
 
+def asked_for(action: Action, actor_id: str, target: str) -> Message:
+    """Stands before the sentences of what did not end well."""
+    what = {Action.PAUSE: "to pause", Action.RESUME: "to resume"}.get(action, "for another idle time of")
+    text = f"{person(actor_id)} asked {what} {code(target)}."
+    return limits.message(text, [blocks.section(text)])
+
+
 def paused_message(paused: Paused, actor_id: str, request_id: str) -> Message:
     """It sleeps."""
     subject = subject_of(paused.home, paused.sandbox_id)
     how = "Opening its Studio wakes it." if paused.wakes_on_use else "Press Resume to wake it."
     if paused.already:
-        text = f":zzz: {subject} sleeps already; nothing was changed. {how}"
+        text = f":double_vertical_bar: {subject} sleeps already; nothing was changed. {how}"
     else:
         text = (
-            f":zzz: {subject} sleeps ({seconds(paused.seconds)}), put to sleep by {person(actor_id)}."
-            f" Its memory and its programs are kept. {how}"
+            f":double_vertical_bar: {subject} sleeps ({seconds(paused.seconds)}), put to sleep by"
+            f" {person(actor_id)}. Its memory and its programs are kept. {how}"
         )
     parts = [blocks.section(text)]
     if paused.kept_for_ever:
@@ -57,10 +64,10 @@ def resumed_message(resumed: Resumed, actor_id: str, request_id: str) -> Message
     """It is awake and well."""
     subject = subject_of(resumed.home, resumed.sandbox_id)
     if resumed.already:
-        text = f":sunny: {subject} is awake already; nothing was changed."
+        text = f":arrow_forward: {subject} is awake already; nothing was changed."
     else:
         text = (
-            f":sunny: {subject} is awake ({seconds(resumed.seconds)}), woken by {person(actor_id)}."
+            f":arrow_forward: {subject} is awake ({seconds(resumed.seconds)}), woken by {person(actor_id)}."
             f" {_STUDIO[resumed.studio]}"
         ).rstrip()
     return limits.message(

@@ -29,6 +29,7 @@ from handlers.render import (
 from handlers.verbs import BY_NAME
 from tests.golden import values
 from tests.golden.corpus import Payload, Sample, constant, payloads, sample
+from tests.golden.sleep_samples import sleep_samples
 from tests.golden.values import ANGRY, AT, LONGEST_ID, LONGEST_PERSON, PERSON
 
 EVERY_OFFER = tuple(Offer)
@@ -52,6 +53,7 @@ def samples() -> Iterator[Sample]:
     yield from _access()
     yield from _notices()
     yield from _form()
+    yield from sleep_samples()
 
 
 def _help() -> Iterator[Sample]:

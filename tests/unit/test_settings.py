@@ -26,6 +26,15 @@ def test_the_smallest_file_has_the_defaults(tmp_path: Path) -> None:
     assert settings.database_url == f"sqlite:///{tmp_path}/var/audit.db"
 
 
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("", 0), ('warn_before = "10m"', 600), ("warn_before = 90", 90)]
+)
+def test_owners_are_warned_when_that_is_asked_for(tmp_path: Path, given: str, seconds: int) -> None:
+    settings = load(environ(tmp_path, f"{NODE}[lifecycle]\n{given}\n"))
+
+    assert settings.rules().lifecycle.warn_before == seconds
+
+
 def test_nobody_holds_a_role_by_default(tmp_path: Path) -> None:
     settings = load(environ(tmp_path, NODE))
 
@@ -39,6 +48,8 @@ def test_nobody_holds_a_role_by_default(tmp_path: Path) -> None:
         ("", "nodes"),
         (NODE + NODE, "same id"),
         (NODE + "[lifecycle]\nidle = 5\n", "lifecycle.idle"),
+        (NODE + '[lifecycle]\nwarn_before = "soon"\n', "lifecycle.warn_before"),
+        (NODE + "[lifecycle]\nwarn_before = -1\n", "lifecycle.warn_before"),
         (NODE + '[lifecycle]\non_timeout = "kill"\n', "lifecycle.on_timeout"),
         (NODE + "[limits]\nper_usr = 3\n", "limits.per_usr"),
         (NODE + '[studio]\nauth = "basic"\n', "studio.auth"),
