@@ -298,6 +298,12 @@ class AuditLog(Protocol):
         For each it is the last intent of the request that made it.
         """
 
+    async def unended(self, besides: Collection[str], *, limit: int) -> dict[str, AuditRow]:
+        """By sandbox, what creates have made and no row tells the end of, without ``besides``.
+
+        The latest ``limit`` of them; for each it is the last intent of the request that made it.
+        """
+
     async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
         """By sandbox, intents and outcomes of pauses, resumes and keeps, newest first, at most 20 each."""
 
@@ -321,6 +327,9 @@ class AuditLog(Protocol):
         since: datetime | None = None,
     ) -> AsyncIterator[AuditRow]:
         """All rows that match, oldest first."""
+
+    def watch(self, told: Callable[[AuditRow], None]) -> None:
+        """Have ``told`` called with each row that is appended here from now on; it must not wait or raise."""
 
     async def head(self) -> ChainHead:
         """The last row's number and hash."""

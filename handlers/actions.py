@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
-from handlers import creating, diagnosing, form_open, keeping, opening, pausing, stopping
-from handlers.buttons import Press, identifier_in
+from handlers import creating, diagnosing, form_open, keeping, opening, pausing, status, stopping
+from handlers.buttons import Press, identifier_in, press_of
 from handlers.conversation import answer_press
 from handlers.payloads import Body, ButtonPress, button_press
 from handlers.render import notices
@@ -18,6 +18,9 @@ ACTS: Mapping[Press, Act] = {
     Press.CREATE_CANCEL: creating.cancel_create,
     Press.CREATE_CONTINUE: creating.continue_create,
     Press.OPEN: opening.open_studio,
+    Press.STATUS: status.show_card,
+    Press.STATUS_PAGE: status.turn_page,
+    Press.CHECK: status.check,
     Press.PAUSE: pausing.pause_pressed,
     Press.RESUME: pausing.resume_pressed,
     Press.KEEP: keeping.keep_pressed,
@@ -53,7 +56,8 @@ async def answer_to(press: ButtonPress, services: Services) -> None:
     if press.actor.outside_team or not press.actor.id:
         await answer_press(press, notices.OUTSIDER, services)
         return
-    act = ACTS.get(Press(press.action_id)) if press.action_id in Press._value2member_map_ else None
+    pressed = press_of(press.action_id)
+    act = ACTS.get(pressed) if pressed else None
     identifier = identifier_in(press.value)
     if act is None or identifier is None:
         await answer_press(press, notices.UNKNOWN_BUTTON, services)

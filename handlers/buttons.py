@@ -51,6 +51,12 @@ class Press(StrEnum):
     """Request id of the question."""
 
 
+def press_of(action_id: str) -> Press | None:
+    """Which button it is; what follows a colon only tells two of a kind apart. None for an unknown one."""
+    name = action_id.partition(":")[0]
+    return Press(name) if name in Press._value2member_map_ else None
+
+
 def value_of(identifier: str) -> str:
     """The value of a button that acts on ``identifier``."""
     return f"{VERSION}:{identifier}"

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
 from bot.usecases.whoami import whoami
-from handlers import creating, diagnosing, keeping, opening, pausing, stopping
+from handlers import creating, diagnosing, keeping, opening, pausing, status, stopping
 from handlers.conversation import answer
 from handlers.form_open import open_form
 from handlers.grammar import Command, Refusal, parse
@@ -30,6 +30,7 @@ async def _whoami(call: SlashCall, _command: Command, services: Services) -> Non
 
 ANSWERS: Mapping[str, Answer] = {
     "create": creating.create,
+    "status": status.status,
     "open": opening.open_typed,
     "pause": pausing.pause_typed,
     "resume": pausing.resume_typed,

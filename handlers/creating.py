@@ -96,11 +96,18 @@ async def continue_create(request_id: str, press: ButtonPress, services: Service
     if not isinstance(outcome, Done):
         await answer_press(press, failure_message(cleaned(outcome, services.deps.redactor)), services)
         return
-    thread = thread_of(press, services)
+    thread = thread_of(press, services) if press.channel else _thread_of(outcome.value, services)
     line = notices.continued_by(press.actor.id, services.deps.clock.now())
     await thread.edit(press.message_ts, notices.settled(press.text, press.blocks, line))
     await thread.edit_first(announcement(outcome.value))
     await _begin(outcome.value, thread, services)
+
+
+def _thread_of(request: CreateRequest, services: Services) -> Conversation:
+    """Where a create was told before, for one that goes on by a press in the App Home."""
+    return Conversation(
+        services.chat, user=request.actor.id, channel=request.channel, thread_ts=request.thread_ts
+    )
 
 
 async def cancel_create(request_id: str, press: ButtonPress, services: Services) -> None:

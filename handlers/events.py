@@ -2,17 +2,13 @@
 
 import logging
 
-from bot.domain.errors import ChatError
 from bot.domain.outcome import NotDone
-from bot.usecases.admission import may_create
-from bot.usecases.whoami import whoami
-from handlers.commands import AVAILABLE
 from handlers.conversation import Conversation
+from handlers.drawing import open_home
 from handlers.payloads import Body, Happening, happening
 from handlers.render import notices
 from handlers.render.failure import failure_message
 from handlers.render.help import help_line
-from handlers.render.home import home_view
 from handlers.services import Services
 
 logger = logging.getLogger(__name__)
@@ -36,21 +32,11 @@ def take_event(body: Body, services: Services) -> None:
 async def answer_event(event: Happening, services: Services) -> None:
     """An event that nobody waits for is only noted."""
     if event.kind == "app_home_opened" and event.tab == "home":
-        await _draw_home(event, services)
+        await open_home(event.actor, services)
     elif event.kind == "app_mention":
         await _thread(event, services).say(notices.OUTSIDER if event.actor.outside_team else help_line())
     else:
         logger.info("event without an answer: %s", event.kind)
-
-
-async def _draw_home(event: Happening, services: Services) -> None:
-    # Where channels are restricted, a create from here would have no place for its thread.
-    form = not services.allowed_channels and may_create(event.actor, services.deps) is None
-    try:
-        view = home_view(whoami(event.actor, services.deps), AVAILABLE, form=form)
-        await services.chat.publish_home(event.actor.id, view)
-    except ChatError as error:
-        logger.warning("the App Home of %s was not drawn: %s", event.actor.id, error.code)
 
 
 def _thread(event: Happening, services: Services) -> Conversation:

@@ -51,6 +51,8 @@ class Lane(Enum):
     """Opening threads: a channel takes about one message a second, and many may be asked for at once."""
     LONG = "long"
     """Provisioning and stopping: minutes."""
+    HOMES = "homes"
+    """Drawing App Homes after a change. Nobody waits for that, and nobody is told when it is left out."""
     SORRY = "sorry"
     """Telling people that one of the others is full or broken."""
 
@@ -94,12 +96,14 @@ class Jobs:
         quick: tuple[int, int] = (16, 600),
         opening: tuple[int, int] = (16, 600),
         long: tuple[int, int] = (16, 100),
+        homes: tuple[int, int] = (2, 100),
         sorry: int = 1_000,
     ) -> None:
         self._lanes = {
             Lane.QUICK: _Queue(*quick),
             Lane.OPENING: _Queue(*opening),
             Lane.LONG: _Queue(*long),
+            Lane.HOMES: _Queue(*homes),
             Lane.SORRY: _Queue(2, sorry),
         }
         self._closing = False
@@ -107,7 +111,8 @@ class Jobs:
     def start(self, job: Job, lane: Lane) -> bool:
         """Take a job on. Never waits and never raises; False = it was turned away and its person is told."""
         if self._closing or self._lanes[lane].full:
-            self._apologise(job, CLOSING if self._closing else BUSY)
+            if lane is not Lane.HOMES:
+                self._apologise(job, CLOSING if self._closing else BUSY)
             return False
         self._lanes[lane].waiting.append(job)
         self._fill(lane)
@@ -207,7 +212,7 @@ class Jobs:
             await job.run()
         except Exception:
             logger.exception("job broke: %s", job.name)
-            if lane is not Lane.SORRY:
+            if lane not in (Lane.SORRY, Lane.HOMES):
                 self._apologise(job, BROKEN)
 
     def _apologise(self, job: Job, why: NotDone) -> None:

@@ -15,6 +15,7 @@ from slack_bolt.response import BoltResponse
 from handlers.actions import take_press
 from handlers.buttons import Press
 from handlers.commands import take_command, take_unknown_command
+from handlers.drawing import keep_homes
 from handlers.events import take_event
 from handlers.form_fields import CALLBACK
 from handlers.form_submit import ACCEPTED, Judged, judge_form, take_form
@@ -35,6 +36,7 @@ Listener = Callable[..., Awaitable[None]]
 
 def register(app: AsyncApp, services: Services) -> None:
     """Register every listener. The order matters: the first match wins, so the catch-alls come last."""
+    keep_homes(services)
     app.command(SLASH)(_acked(take_command, services))
     app.command(ANYTHING)(_acked(take_unknown_command, services))
     app.action(Press.LINK.value)(_acked(_nothing_more, services))

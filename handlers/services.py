@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from bot.domain.outcome import NotDone
 from bot.ports import Chat
 from bot.usecases.deps import Deps
+from handlers.homes import Homes
 from handlers.jobs import Job, Jobs, Lane
 from handlers.once import Once
 
@@ -22,6 +23,7 @@ class Services:
     allowed_channels: tuple[str, ...] = ()
     """Where commands are taken; empty = everywhere."""
     once: Once = field(default_factory=Once)
+    homes: Homes = field(default_factory=Homes)
 
     def take(
         self,

@@ -33,12 +33,13 @@ def made_by(sandboxes: Collection[str]) -> sa.Select[Any]:
 def made_on(home: str) -> sa.Select[Any]:
     """The intents behind the sandboxes of a home of which no row tells the end."""
     first = _first(_named.c.home == home)
-    ended = sa.exists().where(
-        _ended.c.sandbox == first.c.sandbox,
-        sa.text(f"audit_ended.{TELLS_AN_END}"),
-        _ended.c.phase.in_(("outcome", "system")),
-    )
-    return _intents(first).where(~ended)
+    return _intents(first).where(~_end_of(first))
+
+
+def unended() -> sa.Select[Any]:
+    """The sandboxes that creates have made and of which no row tells the end, the oldest first."""
+    first = _first(sa.true())
+    return sa.select(first.c.sandbox).where(~_end_of(first)).order_by(first.c.seq)
 
 
 def made_for(actor: str, limit: int) -> sa.Select[Any]:
@@ -70,6 +71,14 @@ def changes_of(sandboxes: Collection[str]) -> sa.Select[Any]:
 def rows_by_sandbox(found: Collection[Mapping[str, Any]]) -> dict[str, AuditRow]:
     """The answer of one of the queries."""
     return {str(row[MADE]): row_of(row) for row in found}
+
+
+def _end_of(first: sa.Subquery) -> sa.ColumnElement[bool]:
+    return sa.exists().where(
+        _ended.c.sandbox == first.c.sandbox,
+        sa.text(f"audit_ended.{TELLS_AN_END}"),
+        _ended.c.phase.in_(("outcome", "system")),
+    )
 
 
 def _first(condition: sa.ColumnElement[bool]) -> sa.Subquery:

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from bot.adapters.audit_append import NewRow
-from bot.adapters.audit_created import changes_of, made_by, made_for, made_on, rows_by_sandbox
+from bot.adapters.audit_created import changes_of, made_by, made_for, made_on, rows_by_sandbox, unended
 from bot.adapters.audit_schema import TABLE, engine_for, parsed, plain_reason, require_schema, sqlite_file
 from bot.adapters.audit_writer import AuditWriter
 from bot.domain.audit import (
@@ -50,6 +50,7 @@ class SqlAuditLog:
         self._now = now
         self._redactor = redactor
         self._closed = False
+        self._watchers: list[Callable[[AuditRow], None]] = []
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="audit-reader")
 
     async def append(self, event: AuditEvent) -> AuditRow:
@@ -63,7 +64,13 @@ class SqlAuditLog:
             raise ValueError(f"a {event.phase} is made with {event.phase}(), which tells whether it won")
         row = await self._writing().write(NewRow(self._storable(event)))
         assert row is not None  # noqa: S101 - only a claim or a vote can come too late
+        for told in self._watchers:
+            told(row)
         return row
+
+    def watch(self, told: Callable[[AuditRow], None]) -> None:
+        """Have ``told`` called, on the caller's thread, with each row that `append` has made durable."""
+        self._watchers.append(told)
 
     async def claim(self, event: AuditEvent) -> AuditRow | None:
         """Take the request for this caller alone; None when it is taken. Raises as `append` does."""
@@ -115,6 +122,19 @@ class SqlAuditLog:
         """The last intents behind the latest sandboxes of this actor's creates, newest first."""
         made = await self._by_sandbox(made_for(actor, limit))
         return [*made.values()][::-1]
+
+    async def unended(self, besides: Collection[str], *, limit: int) -> dict[str, AuditRow]:
+        """The last intents behind the latest sandboxes that may still live, without ``besides``."""
+        known = frozenset(besides)
+
+        def fetch(connection: Connection) -> dict[str, AuditRow]:
+            found = [name for name in connection.execute(unended()).scalars() if name not in known][-limit:]
+            if not found:
+                return {}
+            rows = connection.execute(made_by(found)).mappings()
+            return rows_by_sandbox([dict(row) for row in rows])
+
+        return await self._read(fetch)
 
     async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
         """The pauses, resumes and keeps of each, newest first."""

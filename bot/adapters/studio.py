@@ -5,6 +5,7 @@ Each look counts as activity and wakes a paused sandbox; whoever asks has decide
 
 import functools
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -33,6 +34,21 @@ _NOTES = {
 _UNTOLD = frozenset({FaultClass.PAUSED_RETRY_LATER, FaultClass.AUTH, FaultClass.UNAVAILABLE})
 """Answers that say nothing about the port itself."""
 
+_UNSEEN = _UNTOLD | {FaultClass.NOT_FOUND, FaultClass.GONE}
+"""Answers of Cube's proxy alone: they say nothing about the sandbox behind it."""
+
+_UNREACHED = frozenset({FaultClass.NOT_LISTENING, FaultClass.GUEST_UNREACHABLE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What one look came to."""
+
+    ok: bool | None
+    note: str = ""
+    body: bytes = b""
+    reached: bool | None = None
+
 
 class StudioHttp:
     """Studios on ``port`` of sandboxes behind ``proxy_ip:proxy_port``, or found by DNS without an IP."""
@@ -53,16 +69,16 @@ class StudioHttp:
 
     async def web_ui(self, sandbox_id: str) -> PortHealth:
         """The Web UI by the content of ``/health``: any other path, and a broken Studio, say 200 too."""
-        ok, note, body = await self._get(sandbox_id, self._port)
-        if ok:
-            note = judge_health(body)
-            ok = not note
-        return self._health(self._port, WEB_UI, ok, note)
+        found = await self._get(sandbox_id, self._port)
+        if not found.ok:
+            return self._health(self._port, WEB_UI, found, found.note)
+        note = judge_health(found.body)
+        return self._health(self._port, WEB_UI, found, note, ok=not note)
 
     async def envd(self, sandbox_id: str) -> PortHealth:
         """Cube's command service, which answers ``/health`` with 204."""
-        ok, note, _ = await self._get(sandbox_id, ENVD_PORT, wanted=_NO_CONTENT)
-        return self._health(ENVD_PORT, ENVD, ok, note)
+        found = await self._get(sandbox_id, ENVD_PORT, wanted=_NO_CONTENT)
+        return self._health(ENVD_PORT, ENVD, found, found.note)
 
     @functools.cached_property
     def _client(self) -> httpx.AsyncClient:
@@ -74,31 +90,37 @@ class StudioHttp:
         if "_client" in vars(self):
             await self._client.aclose()
 
-    def _health(self, port: int, name: str, ok: bool | None, note: str) -> PortHealth:  # noqa: FBT001 - three states
+    def _health(
+        self, port: int, name: str, found: "_Found", note: str, *, ok: bool | None = None
+    ) -> PortHealth:
         return PortHealth(
-            port=port, name=name, ok=ok, note=self._redactor.text(note) if self._redactor else note
+            port=port,
+            name=name,
+            ok=found.ok if ok is None else ok,
+            note=self._redactor.text(note) if self._redactor else note,
+            reached=found.reached,
         )
 
-    async def _get(
-        self, sandbox_id: str, port: int, *, wanted: int = httpx.codes.OK
-    ) -> tuple[bool | None, str, bytes]:
+    async def _get(self, sandbox_id: str, port: int, *, wanted: int = httpx.codes.OK) -> "_Found":
         host = f"{port}-{sandbox_id}.{self._domain}"
         url = f"{self._proxy or f'http://{host}:{self._proxy_port}'}/health"
         try:
             async with self._client.stream("GET", url, headers={"Host": host}) as response:
                 body = await _bounded(response)
-        except httpx.TimeoutException:
-            return None, "no answer in time", b""
+        except (httpx.ReadTimeout, httpx.WriteTimeout):
+            return _Found(ok=None, note="no answer in time", reached=False)
         except httpx.HTTPError as error:
-            return None, f"Cube's proxy does not answer ({type(error).__name__})", b""
+            return _Found(ok=None, note=f"Cube's proxy does not answer ({type(error).__name__})")
         if response.status_code == wanted:
-            return True, "", body
+            return _Found(ok=True, body=body, reached=True)
         if response.is_success or response.is_redirect:
-            return False, f"answers with HTTP {response.status_code} instead of {wanted}", body
+            note = f"answers with HTTP {response.status_code} instead of {wanted}"
+            return _Found(ok=False, note=note, body=body, reached=True)
         text = body.decode("utf-8", "replace")
         kind = classify(DATA_PLANE, response.status_code, text, dict(response.headers)).kind
         note = _NOTES.get(kind, f"HTTP {response.status_code}")
-        return None if kind in _UNTOLD else False, note, body
+        reached = None if kind in _UNSEEN else kind not in _UNREACHED
+        return _Found(ok=None if kind in _UNTOLD else False, note=note, body=body, reached=reached)
 
 
 async def _bounded(response: httpx.Response) -> bytes:

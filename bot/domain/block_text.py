@@ -51,8 +51,15 @@ def _rich(block: Mapping[str, Any]) -> str:
     """Text of a rich_text block, escaped, since it was exact there and would be markup here."""
     found: list[str] = []
     for part in block.get("elements", ()):
-        found += [str(element.get("text", "")) for element in part.get("elements", ())]
-    return _escaped("".join(found))
+        found += [_leaf(element) for element in part.get("elements", ())]
+    return "".join(found)
+
+
+def _leaf(element: Mapping[str, Any]) -> str:
+    """A person stays one that Slack shows by name."""
+    if element.get("type") == "user":
+        return f"<@{element.get('user_id', '')}>"
+    return _escaped(str(element.get("text", "")))
 
 
 def _text(value: Any) -> str:

@@ -16,6 +16,13 @@ WAKE_GRACE = timedelta(seconds=45)
 PAUSE_PATIENCE = timedelta(seconds=180)
 """A pause that takes longer is stuck; the longest that Cube itself waits for one is 120 s."""
 
+OWN_MARGIN = timedelta(seconds=2)
+"""Cube notes a use to the second, when the request ends; so long after our own one it may still be ours."""
+
+UNLISTED = "Cube leaves it out of its list and shows it only when asked for it: its node may not answer."
+
+CUT_OFF = "It gives a sign of life, but Cube's proxy cannot reach it."
+
 
 class Condition(StrEnum):
     """Our words for the state of a sandbox."""
@@ -30,6 +37,11 @@ class Condition(StrEnum):
     UNRESUMABLE = "unresumable"
     GONE = "gone"
     UNKNOWN = "unknown"
+
+    @property
+    def troubled(self) -> bool:
+        """Whether somebody should look at it. Nobody need for one that sleeps, or is on its way."""
+        return self in {Condition.DEGRADED, Condition.STUCK, Condition.DARK, Condition.UNRESUMABLE}
 
 
 SENTENCES: dict[Condition, str] = {
@@ -80,7 +92,13 @@ class Sight:
     node_answered: bool = True
     """False: the node could not be asked for heartbeats."""
     reached: bool | None = None
-    """Whether a request through Cube's proxy was answered; None = none was made."""
+    """Whether a request through Cube's proxy reached it; None = none was made, or that cannot be told."""
+    studio: bool | None = None
+    """What Studio's own answer to that request was worth; None = it was not asked, or did not say."""
+    studio_note: str = ""
+    """Why Studio's answer was not good, in a few words."""
+    probed_at: datetime | None = None
+    """When our own last request went through Cube's proxy, which shows as activity too."""
     past: Past = Past()
 
 
@@ -97,6 +115,8 @@ def judge(sight: Sight) -> Judged:
     view = sight.view
     if view is None:
         return _judged(Condition.GONE)
+    if not sight.listed or not view.listed:
+        return _judged(Condition.UNKNOWN, UNLISTED)
     match view.state:
         case SandboxState.PAUSED:
             return _asleep(sight)
@@ -146,63 +166,97 @@ def _pausing(sight: Sight, view: SandboxView) -> Judged:
 
 
 def _running(sight: Sight, view: SandboxView) -> Judged:
-    if not sight.listed:
-        return _judged(
-            Condition.UNKNOWN,
-            "Cube leaves it out of its list and shows it only when asked for it: its node may not answer.",
-        )
+    beat = _of_now(sight, view)
     if sight.reached is False:
-        return _judged(Condition.DARK)
-    beat = sight.heartbeat
-    if beat is not None and beat.sandbox and beat.sandbox != view.sandbox_id:
-        beat = None  # left in the home by the sandbox before this one
-    if beat is None or not beat.fresh:
-        return _without_sign(sight, view, beat)
-    if beat.studio is Inside.READY and beat.envd is not False:
+        return _judged(Condition.DARK, CUT_OFF if beat else "")
+    if beat is None:
+        return _without_sign(sight, view)
+    works = beat.studio is Inside.READY if sight.studio is None else sight.studio
+    if works and beat.envd is not False:
         return _judged(Condition.READY)
     if _just_changed(sight, view):
         return _judged(Condition.STARTING)
-    return _degraded(beat)
+    return _degraded(sight, beat)
 
 
-def _without_sign(sight: Sight, view: SandboxView, beat: Heartbeat | None) -> Judged:
-    if sight.reached:
-        return _judged(Condition.DEGRADED, "It answers, but its heartbeat has stopped.")
-    if _just_changed(sight, view):
+def _of_now(sight: Sight, view: SandboxView) -> Heartbeat | None:
+    """Its heartbeat, if it is this sandbox's own and tells about now.
+
+    One from before a change tells nothing about afterwards. One that does not say whose it is may have been
+    left in the home by the sandbox before, so it counts only if it is younger than this sandbox.
+    """
+    beat = sight.heartbeat
+    if beat is None or not beat.fresh or not _own(beat, view):
+        return None
+    began = sight.past.changed_at if beat.sandbox else sight.past.changed_at or moment(view.started_at)
+    if began is None:
+        return beat if beat.sandbox else None
+    return beat if sight.now - timedelta(seconds=beat.age) >= began else None
+
+
+def _own(beat: Heartbeat, view: SandboxView) -> bool:
+    return beat.sandbox in ("", view.sandbox_id)
+
+
+def _without_sign(sight: Sight, view: SandboxView) -> Judged:
+    if _just_changed(sight, view) and not sight.studio:
         return _judged(Condition.STARTING)
+    beat = sight.heartbeat if sight.heartbeat and _own(sight.heartbeat, view) else None
+    if sight.reached:
+        return _judged(Condition.DEGRADED, _answers_without_sign(sight, beat))
     if not sight.node_answered:
         return _judged(Condition.UNKNOWN, "Cube says that it runs; its node cannot be asked how it is.")
     if beat is None:
         return _judged(
             Condition.UNKNOWN, "Cube says that it runs; it has no heartbeat, so nobody can tell how it is."
         )
+    if beat.age < 0:
+        return _judged(Condition.UNKNOWN, "Its sign of life is dated in the future, so it tells nothing.")
     return _judged(
-        Condition.DARK, f"Cube says that it runs, but its last sign of life is {_ago(beat.age)} old."
+        Condition.DARK, f"Cube says that it runs, but its last sign of life is {ago(beat.age)} old."
     )
+
+
+def _answers_without_sign(sight: Sight, beat: Heartbeat | None) -> str:
+    if sight.studio is False:
+        return f"It answers, but Studio in it does not work{_because(sight.studio_note)}."
+    who = "Studio works" if sight.studio else "It answers"
+    if not sight.node_answered:
+        return f"{who}, but its node cannot be asked for its heartbeat."
+    return f"{who}, but its heartbeat has stopped." if beat else f"{who}, but it has no heartbeat."
 
 
 def _just_changed(sight: Sight, view: SandboxView) -> bool:
     changes = [when for when in (moment(view.started_at), sight.past.changed_at) if when]
     used = last_activity(view, sight.past)
-    return any(sight.now - when < START_GRACE for when in changes) or (
-        used is not None and sight.now - used < WAKE_GRACE
+    ours = used is not None and sight.probed_at is not None and used <= sight.probed_at + OWN_MARGIN
+    return any(abs(sight.now - when) < START_GRACE for when in changes) or (
+        used is not None and not ours and abs(sight.now - used) < WAKE_GRACE
     )
 
 
-def _degraded(beat: Heartbeat) -> Judged:
+def _degraded(sight: Sight, beat: Heartbeat) -> Judged:
     if beat.envd is False:
         return _judged(Condition.DEGRADED, "Cube's command service in it does not answer.")
+    if sight.studio is False:
+        return _judged(
+            Condition.DEGRADED, f"It runs, but Studio in it does not work{_because(sight.studio_note)}."
+        )
     if beat.studio is Inside.SILENT:
         return _judged(Condition.DEGRADED, "It runs, but Studio in it does not answer.")
     if beat.studio is Inside.NOT_READY:
-        why = f" ({beat.note})" if beat.note else ""
-        return _judged(Condition.DEGRADED, f"Studio answers, but does not work{why}.")
+        return _judged(Condition.DEGRADED, f"Studio answers, but does not work{_because(beat.note)}.")
     return _judged(Condition.UNKNOWN, "It gives a sign of life that says nothing about Studio.")
 
 
-def _ago(seconds: float) -> str:
+def _because(note: str) -> str:
+    return f" ({note})" if note else ""
+
+
+def ago(seconds: float) -> str:
+    """A length of time in one unit: ``12 s``, ``3 min``, ``5 h``, ``4 days``."""
     whole = int(seconds)
-    if whole < 120:  # noqa: PLR2004 - below two minutes, seconds are the more natural word
-        return f"{whole} s"
-    minutes = whole // 60
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"  # noqa: PLR2004 - the same for hours
+    for unit, size in (("s", 1), ("min", 60), ("h", 3600)):
+        if whole < 2 * size * (24 if unit == "h" else 60):
+            return f"{whole // size} {unit}"
+    return f"{whole // 86_400} days"

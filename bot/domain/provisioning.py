@@ -139,6 +139,8 @@ class PortHealth:
     name: str
     ok: bool | None
     note: str = ""
+    reached: bool | None = None
+    """Whether something in the sandbox answered at all; None when Cube's proxy did not let that be seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,8 @@ class SandboxView:
     """(guest path, read-only) of each mount, where the platform tells; it never tells host paths."""
     labels_from_log: bool = False
     """Cube has lost metadata of it, and the audit log has supplied what it knew."""
+    listed: bool = True
+    """False: Cube's list left it out, and only a question by its id brought it to light."""
 
     @property
     def labelled(self) -> bool:

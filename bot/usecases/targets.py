@@ -6,7 +6,7 @@ from bot.domain import ids
 from bot.domain.outcome import Refused
 from bot.domain.sandbox import SandboxView
 from bot.usecases.deps import Deps
-from bot.usecases.occupancy import confirmed, labelled, look
+from bot.usecases.occupancy import labelled, look, sighted
 
 NOTHING_CHANGED = "Nothing was changed."
 
@@ -41,7 +41,7 @@ class Found:
 async def find(target: str, deps: Deps) -> Found | Refused:
     """A home-id means the sandbox on that home; a sandbox-id means itself."""
     if ids.sandbox_id(target):
-        view = await confirmed(deps, target)
+        view = await sighted(deps, target)
         if view is None:
             return _not_found(f"There is no sandbox `{target}`.")
         return Found((await labelled([view], deps))[0])

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from bot.domain.actors import OWNER_OR_APPROVER, Action, Actor, Role, decide
 from bot.usecases.deps import Deps
 
-IN_SLACK = (Action.CREATE, Action.DIAGNOSE, Action.STOP, Action.REVEAL, Action.CANCEL)
+IN_SLACK = (
+    Action.STATUS,
+    Action.CREATE,
+    Action.CHECK,
+    Action.DIAGNOSE,
+    Action.PAUSE,
+    Action.RESUME,
+    Action.KEEP,
+    Action.STOP,
+    Action.REVEAL,
+    Action.CANCEL,
+)
 """What can be asked for in Slack."""
 
 

@@ -53,12 +53,21 @@ def actions(*buttons: dict[str, Any]) -> Block:
 
 
 def button(
-    label: str, press: Press, identifier: str, *, style: str = "", confirm: dict[str, Any] | None = None
+    label: str,
+    press: Press,
+    identifier: str,
+    *,
+    style: str = "",
+    confirm: dict[str, Any] | None = None,
+    which: str = "",
 ) -> dict[str, Any]:
-    """A button that acts on ``identifier``. ``style`` is empty, primary or danger."""
+    """A button that acts on ``identifier``. ``style`` is empty, primary or danger.
+
+    ``which`` tells it from another of the same kind in one row, where no two may have the same name.
+    """
     made: dict[str, Any] = {
         "type": "button",
-        "action_id": press.value,
+        "action_id": f"{press.value}:{which}" if which else press.value,
         "text": plain(label, limits.BUTTON_TEXT),
         "value": value_of(identifier),
     }
@@ -74,15 +83,35 @@ def form_button(label: str) -> dict[str, Any]:
     return button(label, Press.CREATE_FORM, "here")
 
 
-def confirmation(title: str, text: str, *, yes: str, no: str) -> dict[str, Any]:
+def confirmation(title: str, text: str, *, yes: str, no: str, style: str = "danger") -> dict[str, Any]:
     """The question that Slack itself asks before a press counts."""
     return {
         "title": plain(title, limits.CONFIRM_TITLE),
         "text": plain(text, limits.CONFIRM_TEXT),
         "confirm": plain(yes, limits.CONFIRM_BUTTON),
         "deny": plain(no, limits.CONFIRM_BUTTON),
-        "style": "danger",
+        "style": style,
     }
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[dict[str, Any]]]) -> Block:
+    """A table with a heading row. Cells are ``cell`` or ``person_cell``; long ones are wrapped."""
+    return {
+        "type": "table",
+        "rows": [[cell(column) for column in columns], *([*row] for row in rows)],
+        "column_settings": [{"is_wrapped": True} for _ in columns],
+    }
+
+
+def cell(text: str) -> dict[str, Any]:
+    """Exact text in a table; an empty one, which Slack refuses, becomes a dash."""
+    return {"type": "raw_text", "text": text if text.strip() else "-"}
+
+
+def person_cell(user_id: str) -> dict[str, Any]:
+    """A Slack user in a table, shown by name."""
+    person = {"type": "user", "user_id": user_id}
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [person]}]}
 
 
 def rich_text(*parts: tuple[str, bool]) -> Block:

@@ -40,6 +40,11 @@ def person(actor_id: str) -> str:
     return f"<@{actor_id}>" if _USER.fullmatch(actor_id) else code(actor_id)
 
 
+def is_person(actor_id: str) -> bool:
+    """Whether it is the id of a Slack user."""
+    return _USER.fullmatch(actor_id) is not None
+
+
 def moment(at: datetime) -> str:
     """A time in the reader's own time zone, with UTC for readers that cannot convert."""
     utc = at.astimezone(UTC)

@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from bot.demo.processes import environment, stand_ins
-from tests.bench import ack, audit, cold_start, memory, provision, sandboxes, ssh
+from tests.bench import ack, audit, cold_start, memory, provision, sandboxes, ssh, status
 from tests.bench.figures import Figure, Target, not_measured
 
 Measure = Callable[[Path, Mapping[str, str]], Awaitable[dict[str, Figure]]]
@@ -25,6 +25,7 @@ Part = tuple[Measure, Mapping[str, Target]]
 PARTS: tuple[Part, ...] = (
     (ssh.measure, ssh.TARGETS),
     (sandboxes.measure, sandboxes.TARGETS),
+    (status.measure, status.TARGETS),
     (provision.measure, provision.TARGETS),
     (cold_start.measure, cold_start.TARGETS),
     (ack.measure, ack.TARGETS),

@@ -77,6 +77,8 @@ class MemoryCube(Failing):
         self.up = True
         self.paused_cannot_be_killed = False
         """As platform 0.5.1 has it."""
+        self.dropped: set[str] = set()
+        """Sandboxes that a list leaves out."""
         self.pauses_get_stuck = False
         """A pause is taken on and never comes to its end."""
         self.now: Callable[[], datetime] = lambda: datetime(2026, 1, 1, tzinfo=UTC)
@@ -105,7 +107,11 @@ class MemoryCube(Failing):
     async def list(self, *, labels: Mapping[str, str] | None = None) -> builtins.list[SandboxView]:
         async with self._call("list", labels):
             wanted = (labels or {}).items()
-            found = [view for view in self.sandboxes.values() if wanted <= view.metadata.items()]
+            found = [
+                view
+                for view in self.sandboxes.values()
+                if wanted <= view.metadata.items() and view.sandbox_id not in self.dropped
+            ]
         return found[::-1]
 
     async def get(self, sandbox_id: str) -> SandboxView | None:
@@ -512,15 +518,24 @@ class MemoryStudio(Failing):
         self.not_ready: dict[str, str] = {}
         """Sandboxes (or ``*``) whose Web UI is not ready, with the note."""
         self.envd_down: set[str] = set()
+        self.dark: set[str] = set()
+        """Sandboxes that Cube's proxy cannot reach."""
 
     async def web_ui(self, sandbox_id: str) -> PortHealth:
         async with self._call("web_ui", sandbox_id):
             note = self.not_ready.get(sandbox_id, self.not_ready.get("*", ""))
             if sandbox_id not in self._guest.studio_running or sandbox_id not in self._cube.sandboxes:
                 note = note or "nothing listens on the port"
-            return PortHealth(port=self._port, name="Web UI", ok=not note, note=note)
+            return self._seen(sandbox_id, PortHealth(port=self._port, name="Web UI", ok=not note, note=note))
 
     async def envd(self, sandbox_id: str) -> PortHealth:
         async with self._call("envd", sandbox_id):
             ok = sandbox_id in self._cube.sandboxes and sandbox_id not in self.envd_down
-            return PortHealth(port=ENVD_PORT, name="envd", ok=ok, note="" if ok else "does not answer")
+            note = "" if ok else "does not answer"
+            return self._seen(sandbox_id, PortHealth(port=ENVD_PORT, name="envd", ok=ok, note=note))
+
+    def _seen(self, sandbox_id: str, health: PortHealth) -> PortHealth:
+        if sandbox_id in self.dark:
+            return replace(health, ok=False, note="the sandbox cannot be reached", reached=False)
+        silent = health.note in {"nothing listens on the port", "does not answer"}
+        return replace(health, reached=not silent)

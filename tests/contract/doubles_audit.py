@@ -39,7 +39,10 @@ class Unredacted:
 
 
 class MemoryAuditLog:
-    """The ``AuditLog`` port over a list. Set ``broken`` to a sentence and it cannot be written."""
+    """The ``AuditLog`` port over a list. Set ``broken`` to a sentence and it cannot be written.
+
+    ``unreadable`` does the same to what it knows of sandboxes.
+    """
 
     def __init__(
         self,
@@ -47,16 +50,24 @@ class MemoryAuditLog:
         redactor: Redactor | None = None,
     ) -> None:
         self.broken = ""
+        self.unreadable = ""
         self.reads: list[str] = []
         """Reads of what is known of sandboxes, by the name of their method."""
         self._now = now
         self._redactor = redactor or Unredacted()
         self._rows: list[Columns] = []
+        self._watchers: list[Callable[[AuditRow], None]] = []
 
     async def append(self, event: AuditEvent) -> AuditRow:
         if event.phase in {"claim", "vote"}:
             raise ValueError(f"a {event.phase} is made with {event.phase}(), which tells whether it won")
-        return self._add(event)
+        row = self._add(event)
+        for told in self._watchers:
+            told(row)
+        return row
+
+    def watch(self, told: Callable[[AuditRow], None]) -> None:
+        self._watchers.append(told)
 
     async def claim(self, event: AuditEvent) -> AuditRow | None:
         if event.phase != "claim":
@@ -82,7 +93,7 @@ class MemoryAuditLog:
         return found[::-1]
 
     async def created(self, sandbox_ids: Collection[str]) -> dict[str, AuditRow]:
-        self.reads.append("created")
+        self._read("created")
         return {
             sandbox: self._intent_behind(row)
             for sandbox, row in self._makers().items()
@@ -90,25 +101,30 @@ class MemoryAuditLog:
         }
 
     async def created_on(self, home: str) -> dict[str, AuditRow]:
-        self.reads.append("created_on")
-        ended = {
-            row["sandbox"]
-            for row in self._rows
-            if row["phase"] in {"outcome", "system"} and row["code"] in ENDINGS
-        }
+        self._read("created_on")
+        ended = self._ended()
         return {
             sandbox: self._intent_behind(row)
             for sandbox, row in self._makers().items()
             if row["home"] == home and sandbox not in ended
         }
 
+    async def unended(self, besides: Collection[str], *, limit: int) -> dict[str, AuditRow]:
+        self._read("unended")
+        left = {
+            sandbox: row
+            for sandbox, row in self._makers().items()
+            if sandbox not in self._ended() and sandbox not in besides
+        }
+        return {sandbox: self._intent_behind(left[sandbox]) for sandbox in [*left][-limit:]}
+
     async def created_by(self, actor: str, *, limit: int = 100) -> list[AuditRow]:
-        self.reads.append("created_by")
+        self._read("created_by")
         makers = [row for row in self._makers().values() if row["actor"] == actor]
         return [self._intent_behind(row) for row in makers[::-1][:limit]]
 
     async def changes(self, sandbox_ids: Collection[str]) -> dict[str, list[AuditRow]]:
-        self.reads.append("changes")
+        self._read("changes")
         found: dict[str, list[AuditRow]] = {}
         for row in reversed(self._rows):
             telling = row["phase"] in {"intent", "outcome"} and row["action"] in CHANGES
@@ -164,6 +180,18 @@ class MemoryAuditLog:
     def _add_once(self, event: AuditEvent, same: dict[str, str]) -> AuditRow | None:
         taken = any(all(row[name] == value for name, value in same.items()) for row in self._rows)
         return None if taken and not self.broken else self._add(event)
+
+    def _read(self, what: str) -> None:
+        self.reads.append(what)
+        if self.unreadable:
+            raise AuditUnavailableError(self.unreadable)
+
+    def _ended(self) -> set[str | int]:
+        return {
+            row["sandbox"]
+            for row in self._rows
+            if row["phase"] in {"outcome", "system"} and row["code"] in ENDINGS
+        }
 
     def _makers(self) -> dict[str, Columns]:
         """The first row of a create that names each sandbox."""

@@ -262,6 +262,28 @@ async def test_sandboxes_of_a_home_are_known_until_a_row_tells_their_end(log: Au
     assert sorted(await log.created(["s1", "s5"])) == ["s1", "s5"]
 
 
+async def test_what_may_still_live_is_told_without_what_is_known(log: AuditLog) -> None:
+    for number in range(1, 6):
+        await log.append(event(f"r{number}", "intent", home=f"h{number}"))
+        await log.append(event(f"r{number}", home=f"h{number}", sandbox=f"s{number}", code="step-5"))
+    await log.append(event("", "system", action="sandbox-gone", sandbox="s5", code="sandbox-gone"))
+
+    found = await log.unended({"s2"}, limit=2)
+
+    assert {sandbox: row.home for sandbox, row in found.items()} == {"s3": "h3", "s4": "h4"}
+    assert sorted(await log.unended((), limit=9)) == ["s1", "s2", "s3", "s4"]
+    assert await log.unended({"s1", "s2", "s3", "s4"}, limit=9) == {}
+
+
+async def test_whoever_watches_is_told_of_each_row(log: AuditLog) -> None:
+    told: list[object] = []
+    log.watch(told.append)
+
+    row = await log.append(event("r1"))
+
+    assert told == [row]
+
+
 async def test_what_somebody_has_made_is_told_newest_first(log: AuditLog) -> None:
     for number, (actor, home) in enumerate(
         [("U1", "a"), ("U2", "b"), ("U1", "c"), ("U1", "a"), ("U1", "d")], 1

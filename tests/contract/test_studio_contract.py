@@ -65,13 +65,13 @@ async def test_a_started_studio_is_healthy(side: Side, sandbox: str) -> None:
 
     health = await side.studio.web_ui(sandbox)
 
-    assert (health.port, health.ok, health.note) == (9000, True, "")
+    assert (health.port, health.ok, health.note, health.reached) == (9000, True, "", True)
 
 
 async def test_where_no_studio_runs_nothing_listens(side: Side, sandbox: str) -> None:
     health = await side.studio.web_ui(sandbox)
 
-    assert (health.ok, health.note) == (False, "nothing listens on the port")
+    assert (health.ok, health.note, health.reached) == (False, "nothing listens on the port", False)
 
 
 async def test_envd_answers_in_a_new_sandbox(side: Side, sandbox: str) -> None:
@@ -93,7 +93,7 @@ async def test_a_dead_route_is_said(there: World) -> None:
 
     there.faults.clear()
     await there.cube.kill(name)
-    assert (health.ok, health.note) == (False, "the sandbox cannot be reached")
+    assert (health.ok, health.note, health.reached) == (False, "the sandbox cannot be reached", False)
 
 
 @pytest.mark.parametrize(
@@ -122,32 +122,40 @@ async def test_health_is_judged_by_content(body: str, note: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "ok", "note"),
+    ("answer", "ok", "note", "reached"),
     [
         (
             b"HTTP/1.1 503 X\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n",
             None,
             "the sandbox is paused or busy",
+            None,
         ),
-        (b"HTTP/1.1 410 X\r\nContent-Length: 0\r\n\r\n", False, "the sandbox is gone"),
-        (b"HTTP/1.1 403 X\r\nContent-Length: 0\r\n\r\n", None, "the proxy asks for an access token"),
+        (b"HTTP/1.1 410 X\r\nContent-Length: 0\r\n\r\n", False, "the sandbox is gone", None),
+        (b"HTTP/1.1 403 X\r\nContent-Length: 0\r\n\r\n", None, "the proxy asks for an access token", None),
         (
             b"HTTP/1.1 302 X\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
             False,
             "answers with HTTP 302 instead of 200",
+            True,
         ),
-        (b"garbage\r\n\r\n", None, "Cube's proxy does not answer (RemoteProtocolError)"),
-        (b"", None, "Cube's proxy does not answer (RemoteProtocolError)"),
+        (b"HTTP/1.1 418 X\r\nContent-Length: 0\r\n\r\n", False, "HTTP 418", True),
+        (b"garbage\r\n\r\n", None, "Cube's proxy does not answer (RemoteProtocolError)", None),
+        (b"", None, "Cube's proxy does not answer (RemoteProtocolError)", None),
     ],
 )
-async def test_what_the_proxy_says_is_put_plainly(answer: bytes, ok: bool | None, note: str) -> None:  # noqa: FBT001 - a table
+async def test_what_the_proxy_says_is_put_plainly(
+    answer: bytes,
+    ok: bool | None,  # noqa: FBT001 - a table
+    note: str,
+    reached: bool | None,  # noqa: FBT001 - a table
+) -> None:
     async with answering(answer) as (port, seen):
         studio = StudioHttp("127.0.0.1", port, "cube.app")
 
         health = await studio.web_ui("ab" * 16)
 
         await studio.close()
-    assert (health.ok, health.note) == (ok, note)
+    assert (health.ok, health.note, health.reached) == (ok, note, reached)
     assert b"Host: 9000-" + b"ab" * 16 + b".cube.app\r\n" in seen[0]
 
 
@@ -170,7 +178,7 @@ async def test_a_proxy_that_is_not_there_leaves_it_open() -> None:
     health = await studio.envd("ab" * 16)
 
     await studio.close()
-    assert health.ok is None
+    assert health.ok is health.reached is None
 
 
 @asynccontextmanager

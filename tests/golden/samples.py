@@ -13,6 +13,7 @@ from handlers.form_fields import Ticket
 from handlers.refusals import unbalanced_quotes, unknown_verb
 from handlers.render import (
     access,
+    card,
     create_form,
     diagnosis,
     failure,
@@ -23,11 +24,12 @@ from handlers.render import (
     notices,
     progress,
     result,
+    status,
     stop,
     untold,
 )
 from handlers.verbs import BY_NAME
-from tests.golden import values
+from tests.golden import states, values
 from tests.golden.corpus import Payload, Sample, constant, payloads, sample
 from tests.golden.sleep_samples import sleep_samples
 from tests.golden.values import ANGRY, AT, LONGEST_ID, LONGEST_PERSON, PERSON
@@ -50,6 +52,7 @@ def samples() -> Iterator[Sample]:
     yield from _stop()
     yield from _diagnosis()
     yield from _untold()
+    yield from _status()
     yield from _access()
     yield from _notices()
     yield from _form()
@@ -217,6 +220,18 @@ def _untold() -> Iterator[Sample]:
         yield sample(untold.untold_message, label, found)
         yield sample(untold.untold_announcement, label, found)
         yield sample(progress.progress_message, f"untold-{label}", untold.untold_progress(found))
+
+
+def _status() -> Iterator[Sample]:
+    for label, found, shown in states.lists():
+        cuts = status.pages(found)
+        yield sample(status.status_message, label, found, shown, 1, len(cuts))
+    yield sample(status.status_message, "middle", *states.middle_page())
+    for label, made in states.cards():
+        yield sample(card.card_message, label, made)
+    for label, who, found in states.overviews():
+        yield sample(home.home_view, f"overview-{label}", who, EVERY_VERB, found, form=True)
+    yield sample(home.reading_view, "worst", values.WHO_WORST, form=True)
 
 
 def _access() -> Iterator[Sample]:

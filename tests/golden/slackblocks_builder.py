@@ -57,10 +57,13 @@ def message(blocks: list[dict[str, Any]]) -> Any:
 def built(value: Any, key: str = "") -> Any:
     """One payload, element, text or option, as an object of slackblocks."""
     if isinstance(value, list):
-        return [built(item) for item in value]
+        return [built(item, key) for item in value]
     if not isinstance(value, dict):
         return value
     kind = value.get("type")
+    if key == "rows" and kind == "rich_text":
+        [part] = value["elements"]  # slackblocks wraps the one part of a cell by itself
+        return built(part)
     if kind in _TEXTS:
         more = {name: value[name] for name in ("emoji", "verbatim") if name in value}
         return sb.Text(value["text"], type_=_TEXTS[kind], **more)
@@ -72,6 +75,8 @@ def built(value: Any, key: str = "") -> Any:
         rest["style"] = style
     if key == "confirm" and kind is None:
         return sb.ConfirmationDialogue(**rest)
+    if key == "column_settings":
+        return sb.ColumnSettings(**rest)
     if kind is None:
         return (sb.OptionGroup if "options" in value else sb.Option)(**rest)
     return TYPES[kind](**rest)

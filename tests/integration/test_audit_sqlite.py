@@ -23,7 +23,7 @@ from sqlalchemy.dialects import sqlite
 
 import bot
 from bot.adapters import audit_schema
-from bot.adapters.audit_created import changes_of, made_by, made_for, made_on
+from bot.adapters.audit_created import changes_of, made_by, made_for, made_on, unended
 from bot.adapters.audit_schema import (
     MIGRATIONS,
     NAMES_ITS_SANDBOX,
@@ -410,6 +410,16 @@ async def test_what_somebody_has_made_is_read_from_creates_alone(log: SqlAuditLo
 
     scans = [step for step in plan if "SCAN audit" in step and "audit_first" not in step]
     assert all("INDEX audit_created" in step or "audit_latest" in step for step in scans), plan
+
+
+async def test_what_may_still_live_is_read_from_creates_and_ends_alone(log: SqlAuditLog, path: Path) -> None:
+    text = str(unended().compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
+    with sqlite3.connect(path) as connection:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}")]
+    connection.close()
+
+    assert all("INDEX audit_created" in step for step in plan if "SCAN audit" in step and "first" not in step)
+    assert any("INDEX audit_ended" in step for step in plan), plan
 
 
 def test_opening_again_needs_no_alembic(path: Path) -> None:
