@@ -10,6 +10,7 @@ IN_SLACK = (
     Action.STATUS,
     Action.CREATE,
     Action.CHECK,
+    Action.DIAGNOSE,
     Action.PAUSE,
     Action.RESUME,
     Action.KEEP,
