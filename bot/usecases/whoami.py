@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from bot.domain.actors import OWNER_OR_APPROVER, Action, Actor, Role, decide
 from bot.usecases.deps import Deps
 
-IN_SLACK = (Action.CREATE, Action.DIAGNOSE, Action.STOP, Action.REVEAL, Action.CANCEL)
 IN_SLACK = (
     Action.STATUS,
     Action.CREATE,
