@@ -12,13 +12,13 @@ logger = logging.getLogger(__name__)
 NAME = "whole-message.txt"
 TITLE = "The whole message"
 ALT = "The whole text of a message that was cut because Slack takes no longer ones"
-ATTACHED = "Cut, because Slack takes no longer messages. The whole of it is a file in this thread."
-NOT_ATTACHED = "Cut, because Slack takes no longer messages. The whole of it could not be attached ({why})."
+ATTACHED = "This is not all of it; the whole is a file in this thread."
+NOT_ATTACHED = "This is not all: Slack takes no longer messages. The whole of it could not be attached ({why})."
 PERHAPS = (
-    "Cut, because Slack takes no longer messages. Slack did not confirm the file with the whole of it;"
+    "This is not all: Slack takes no longer messages. Slack did not confirm the file with the whole of it;"
     " it may be in this thread."
 )
-NO_PLACE = "Cut, because Slack takes no longer messages."
+NO_PLACE = "This is not all: Slack takes no longer messages."
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ class MemoryChat(Failing):
 
     def _filed(self, file: KeptFile) -> str:
         if not file.thread_ts:
-            return "Cut, because Slack takes no longer messages."
+            return "This is not all: Slack takes no longer messages."
         if file.channel in PUBLIC - MEMBER_OF:
             return "Cut. The whole of it could not be attached (not_in_channel)."
         if file not in self.files:
