@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from bot.adapters.audit_schema import (
     require_schema,
     sqlite_file,
 )
-from bot.domain.audit import AuditUnavailableError
+from bot.domain.audit import AuditUnavailableError, ChainHead
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _OTHERS = 0o077
@@ -51,7 +52,7 @@ def look_at_file(url: str) -> DatabaseFile | None:
         return None
     nearest = next(parent for parent in path.parents if parent.exists())
     exists = path.exists()
-    writable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    writable = nearest.is_dir() and _takes_files(nearest)
     kind = network_file_system(_MOUNTS.read_text(), nearest.resolve()) if _MOUNTS.exists() else None
     return DatabaseFile(
         path=path,
@@ -89,5 +90,20 @@ def _try_to_write(url: str) -> None:
 
 
 def _insert(connection: Connection) -> None:
-    row = {column.name: "" for column in TABLE.columns} | {"seq": -1, "prev_hash": "probe", "hash": "probe"}
+    """A row behind the last one, because the database takes none elsewhere."""
+    last = connection.execute(
+        sa.select(TABLE.c.seq, TABLE.c.hash).order_by(TABLE.c.seq.desc()).limit(1)
+    ).first()
+    head = ChainHead(last.seq, last.hash) if last else ChainHead()
+    row: dict[str, str | int] = {column.name: "" for column in TABLE.columns}
+    row |= {"seq": head.seq + 1, "prev_hash": head.hash, "hash": "probe"}
     connection.execute(sa.insert(TABLE).values(**row))
+
+
+def _takes_files(directory: Path) -> bool:
+    """Found out with a file without a name: to root everything seems writable, also what is not."""
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            return True
+    except OSError:
+        return False

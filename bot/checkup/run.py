@@ -72,7 +72,7 @@ async def examine(
         ):
             yield one
         if slack:
-            async for one in _slack(SlackSide(settings, clock, clock_cure), http=http):
+            async for one in _slack(SlackSide(settings, clock, clock_cure), settings, http=http):
                 yield one
         cube = CubeSdk(
             settings.cube.api_url, settings.cube.api_key, settings.cube.proxy_ip, settings.cube.proxy_port,
@@ -97,13 +97,11 @@ async def examine(
             yield one
 
 
-async def _slack(side: SlackSide, *, http: bool) -> AsyncIterator[Finding]:
-    for subject, look in (
-        ("Slack", side.look_at_bot),
-        ("Slack entry", lambda: side.look_at_entry(http=http)),
-        ("Channels", side.look_at_channels),
-        ("Roles", side.look_at_roles),
-    ):
+async def _slack(side: SlackSide, settings: Settings, *, http: bool) -> AsyncIterator[Finding]:
+    looks = [("Slack", side.look_at_bot), ("Slack entry", lambda: side.look_at_entry(http=http))]
+    if settings.toml.nodes:  # else the TOML file could not be read, and names neither
+        looks += [("Channels", side.look_at_channels), ("Roles", side.look_at_roles)]
+    for subject, look in looks:
         async for one in guarded(subject, look):
             yield one
 

@@ -22,6 +22,13 @@ APP = "Slack app token"
 _SECRET = re.compile(r"[0-9a-f]{32}")
 _BOT_CURE = "Set SLACK_BOT_TOKEN to the Bot User OAuth Token of the app's page OAuth & Permissions."
 _NO_SOCKET = frozenset({"not_allowed", "socket_mode_not_enabled", "socket_mode_disabled", "access_denied"})
+_NO_VERDICT = frozenset({
+    UNREACHABLE, "ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable",
+    "request_timeout",
+})  # fmt: skip
+"""What tells nothing about the thing that was asked for."""
+
+_LATER = "Run `hermes-bot check` again in a minute."
 _HEADER_SECONDS = 1.5
 """A ``Date`` header tells whole seconds, and may be older than its answer by a moment."""
 
@@ -58,6 +65,8 @@ class SlackSide:
             address = self._settings.slack.api_url
             cure = "Set SLACK_API_URL to https://slack.com/api/, and let this machine reach it over port 443."
             return bad("Slack", f"{address} does not answer: {error}", cure)
+        if error.code in _NO_VERDICT:
+            return unknown(BOT, f"Slack says {error.code}", _LATER)
         return bad(BOT, f"Slack says {error.code}", _BOT_CURE)
 
     def _scopes(self) -> Finding:
@@ -94,8 +103,8 @@ class SlackSide:
         yield good(APP, "Socket Mode gives a connection")
 
     def _no_socket(self, error: ChatError) -> Finding:
-        if error.code == UNREACHABLE:
-            return unknown(APP, str(error), "Let this machine reach Slack first; see the line above.")
+        if error.code in _NO_VERDICT:
+            return unknown(APP, f"Slack says {error}", _LATER)
         if error.code in _NO_SOCKET:
             return bad(APP, f"Slack says {error.code}", "Switch Socket Mode on in the settings of the app.")
         cure = (
@@ -133,8 +142,8 @@ class SlackSide:
         try:
             told = (await self._bot.ask("conversations.info", channel=channel)).data.get("channel")
         except ChatError as error:
-            if error.code == UNREACHABLE:
-                return unknown(subject, f"{channel}: {error}", "Run `hermes-bot check` again.")
+            if error.code in _NO_VERDICT:
+                return unknown(subject, f"{channel}: Slack says {error}", _LATER)
             note = f"{channel}: Slack says {error.code}; a private channel is unknown to those outside"
             return bad(subject, note, f"{invite}, or set {key} to the id of another one.")
         info: Mapping[str, object] = told if isinstance(told, Mapping) else {}
@@ -169,8 +178,8 @@ class SlackSide:
         try:
             users = (await self._bot.ask("usergroups.users.list", usergroup=group)).data.get("users")
         except ChatError as error:
-            if error.code == UNREACHABLE or "usergroups:read" not in self._granted:
-                return unknown(subject, f"Slack says {error.code}", "Make the lines above ok first.")
+            if error.code in _NO_VERDICT or "usergroups:read" not in self._granted:
+                return unknown(subject, f"Slack says {error}", _LATER)
             cure = f"Set {keys} to the ids of usergroups that exist, without {group}."
             return bad(subject, f"Slack says {error.code}; {', '.join(roles)} comes to nobody by it", cure)
         count = len(users) if isinstance(users, list) else 0
@@ -186,8 +195,8 @@ class SlackSide:
         try:
             told = (await self._bot.ask("users.info", user=user)).data.get("user")
         except ChatError as error:
-            if error.code == UNREACHABLE or "users:read" not in self._granted:
-                return unknown(subject, f"Slack says {error.code}", "Make the lines above ok first.")
+            if error.code in _NO_VERDICT or "users:read" not in self._granted:
+                return unknown(subject, f"Slack says {error}", _LATER)
             return bad(subject, f"Slack says {error.code}", cure)
         info: Mapping[str, object] = told if isinstance(told, Mapping) else {}
         if info.get("deleted"):
