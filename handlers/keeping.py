@@ -15,6 +15,7 @@ from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.keep import kept_message, setting, undone_line, undone_message
 from handlers.render.leaving import change_leaving_message
+from handlers.render.sleep import asked_for
 from handlers.services import Services
 from handlers.telling import failure, tell_call, tell_press, telling_of_call, telling_of_press
 
@@ -28,14 +29,16 @@ async def keep_typed(call: SlashCall, command: Command, services: Services) -> N
     telling = await telling_of_call(call, setting(call.actor.id, target, seconds), services)
     request = ChangeRequest(
         request_id=request_id, actor=call.actor, target=target, channel=telling.talk.channel,
-        thread_ts=telling.talk.thread_ts,
+        thread_ts=telling.talk.thread_ts, progress_ts=telling.talk.thread_ts,
     )  # fmt: skip
 
     def render(kept: Kept) -> Message:
         return kept_message(kept, call.actor.id)
 
     async def run() -> None:
-        await tell_call(await keep(request, seconds, services.deps), telling, render, services, request_id)
+        outcome = await keep(request, seconds, services.deps)
+        asked = asked_for(Action.KEEP, call.actor.id, target)
+        await tell_call(outcome, telling, render, services, request_id, asked)
 
     async def tell(why: NotDone) -> None:
         await telling.end(failure(why, services, request_id))
@@ -54,10 +57,10 @@ async def keep_pressed(identifier: str, press: ButtonPress, services: Services) 
         return
     sandbox_id, seconds = read[1], int(read[2])
     request_id = services.deps.ids.request_id()
-    talk = telling_of_press(press, services).talk
+    telling = telling_of_press(press, services)
     request = ChangeRequest(
-        request_id=request_id, actor=press.actor, target=sandbox_id, channel=talk.channel,
-        thread_ts=talk.thread_ts,
+        request_id=request_id, actor=press.actor, target=sandbox_id, channel=telling.talk.channel,
+        thread_ts=telling.talk.thread_ts,
     )  # fmt: skip
 
     def render(kept: Kept) -> Message:
@@ -65,13 +68,15 @@ async def keep_pressed(identifier: str, press: ButtonPress, services: Services) 
 
     async def run() -> None:
         working = setting(press.actor.id, sandbox_id, seconds)
-        await tell_press(keep(request, seconds, services.deps), press, working, render, services, request_id)
+        await tell_press(
+            keep(request, seconds, services.deps), press, telling, working, render, services, request_id
+        )
 
     async def tell(why: NotDone) -> None:
         await answer_press(press, failure(why, services, request_id), services)
 
     async def leave() -> None:
-        await talk.say(change_leaving_message(press.actor.id, Action.KEEP, sandbox_id))
+        await telling.end(change_leaving_message(press.actor.id, Action.KEEP, sandbox_id))
 
     services.jobs.start(Job(name=f"keep {request_id}", run=run, tell=tell, leave=leave), Lane.LONG)
 

@@ -17,7 +17,7 @@ from handlers.grammar import Command
 from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render.leaving import change_leaving_message
-from handlers.render.sleep import going_on, paused_message, resumed_message
+from handlers.render.sleep import asked_for, going_on, paused_message, resumed_message
 from handlers.services import Services
 from handlers.telling import failure, tell_call, tell_press, telling_of_call, telling_of_press
 
@@ -66,14 +66,16 @@ async def _typed(kind: _Kind, call: SlashCall, command: Command, services: Servi
     telling = await telling_of_call(call, going_on(kind.action, call.actor.id, target), services)
     request = ChangeRequest(
         request_id=request_id, actor=call.actor, target=target, channel=telling.talk.channel,
-        thread_ts=telling.talk.thread_ts,
+        thread_ts=telling.talk.thread_ts, progress_ts=telling.talk.thread_ts,
     )  # fmt: skip
 
     def render(value: object) -> Message:
         return kind.render(value, call.actor.id, request_id)
 
     async def run() -> None:
-        await tell_call(await kind.act(request, services.deps), telling, render, services, request_id)
+        outcome = await kind.act(request, services.deps)
+        asked = asked_for(kind.action, call.actor.id, target)
+        await tell_call(outcome, telling, render, services, request_id, asked)
 
     async def tell(why: NotDone) -> None:
         await telling.end(failure(why, services, request_id))
@@ -87,10 +89,10 @@ async def _typed(kind: _Kind, call: SlashCall, command: Command, services: Servi
 
 def _pressed(kind: _Kind, sandbox_id: str, press: ButtonPress, services: Services) -> None:
     request_id = services.deps.ids.request_id()
-    talk = telling_of_press(press, services).talk
+    telling = telling_of_press(press, services)
     request = ChangeRequest(
-        request_id=request_id, actor=press.actor, target=sandbox_id, channel=talk.channel,
-        thread_ts=talk.thread_ts,
+        request_id=request_id, actor=press.actor, target=sandbox_id, channel=telling.talk.channel,
+        thread_ts=telling.talk.thread_ts,
     )  # fmt: skip
 
     def render(value: object) -> Message:
@@ -99,13 +101,13 @@ def _pressed(kind: _Kind, sandbox_id: str, press: ButtonPress, services: Service
     async def run() -> None:
         working = going_on(kind.action, press.actor.id, sandbox_id)
         work = kind.act(request, services.deps)
-        await tell_press(work, press, working, render, services, request_id)
+        await tell_press(work, press, telling, working, render, services, request_id)
 
     async def tell(why: NotDone) -> None:
         await answer_press(press, failure(why, services, request_id), services)
 
     async def leave() -> None:
-        await talk.say(change_leaving_message(press.actor.id, kind.action, sandbox_id))
+        await telling.end(change_leaving_message(press.actor.id, kind.action, sandbox_id))
 
     job = Job(name=f"{kind.action} {request_id}", run=run, tell=tell, leave=leave)
     services.jobs.start(job, Lane.LONG)

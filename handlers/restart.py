@@ -56,8 +56,9 @@ async def _announce(found: Interrupted, services: Services) -> None:
     user = "" if found.owner.startswith("cli:") else found.owner
     thread = Conversation(services.chat, user=user, channel=found.channel, thread_ts=found.thread_ts)
     if found.action in CHANGES:
-        if found.thread_ts:
-            await thread.say(interrupted_change_message(found))
+        said = interrupted_change_message(found)
+        if not await thread.edit(found.progress_ts, said):
+            await thread.say(said)
         return
     if found.action is Action.CREATE:
         progress = still_progress(found.request_id, found.home, found.after, interrupted_line(found))

@@ -8,6 +8,7 @@ from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.ports import Chat, Message, Posted
 from handlers.conversation import Conversation, answer_press, open_thread, thread_of
 from handlers.payloads import ButtonPress, SlashCall
+from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
 from handlers.services import Services
 
@@ -66,24 +67,26 @@ async def tell_call(
     render: Callable[[T], Message],
     services: Services,
     request_id: str,
+    asked: Message | None = None,
 ) -> None:
-    """How a typed command ended."""
+    """How it ended. Before a failure stands who had ``asked`` for what."""
     if isinstance(outcome, Done):
         await telling.end(render(outcome.value))
         return
-    await telling.end(failure(outcome, services, request_id))
+    why = failure(outcome, services, request_id)
+    await telling.end(notices.both(asked, why) if asked else why)
 
 
 async def tell_press(
     work: Coroutine[Any, Any, Outcome[T]],
     press: ButtonPress,
+    telling: Telling,
     working: Message,
     render: Callable[[T], Message],
     services: Services,
     request_id: str,
 ) -> None:
     """Do what was pressed. Whoever is turned away is told alone; everything else is for the thread."""
-    telling = telling_of_press(press, services)
     job = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({job}, timeout=PATIENCE)

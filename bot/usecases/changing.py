@@ -36,6 +36,8 @@ class ChangeRequest:
     target: str
     channel: str = ""
     thread_ts: str = ""
+    progress_ts: str = ""
+    """The message that says that it goes on, where there is one; a restart sets it right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class Change:
     found: Found
     journal: Journal
     deps: Deps
+    progress_ts: str = ""
 
     @property
     def sandbox_id(self) -> str:
@@ -55,7 +58,10 @@ class Change:
         """The intent. From here on a crash cannot make the change disappear. Raises as ``append`` does."""
         await self.journal.write(
             "intent", sandbox=self.sandbox_id, node=self.found.node,
-            details={"owner": self.found.owner, "process": self.deps.process, **details},
+            details={
+                "owner": self.found.owner, "process": self.deps.process, "progress_ts": self.progress_ts,
+                **details,
+            },
         )  # fmt: skip
 
     async def end(self, outcome: Outcome[T], details: Mapping[str, Any] | None = None) -> Outcome[T]:
@@ -101,7 +107,9 @@ async def change(action: Action, request: ChangeRequest, deps: Deps, act: Act[T]
             log=deps.log, request_id=request.request_id, action=action, actor=request.actor,
             channel=request.channel, thread_ts=request.thread_ts, home=found.home, workspace=found.workspace,
         )  # fmt: skip
-        return await act(Change(found=Found(view), journal=journal, deps=deps))
+        return await act(
+            Change(found=Found(view), journal=journal, deps=deps, progress_ts=request.progress_ts)
+        )
     except DomainError as error:
         return not_begun(error)
     finally:

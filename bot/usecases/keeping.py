@@ -105,9 +105,11 @@ async def _undo(job: Change, kept: AuditRow) -> Outcome[Kept]:
     past = (await remembered([job.found.view], job.deps))[job.sandbox_id]
     wanted, before = kept.details.get(IDLE), kept.details.get(BEFORE)
     if past.timeout != wanted:
-        now = "somebody does not know which" if past.timeout is None else spell_duration(past.timeout)
+        now = "" if past.timeout is None else spell_duration(past.timeout)
         return Refused(
-            code="keep-overtaken", what=f"The idle time has been changed since, to {now}.",
+            code="keep-overtaken", what=f"The idle time has been changed since, to {now}."
+            if now
+            else "It cannot be told any more which idle time holds now.",
             safe=NOTHING_CHANGED, todo=f"Set the one that you want: `/hermes keep {_target(job)} 15m`.",
         )  # fmt: skip
     known = isinstance(before, int) and not isinstance(before, bool)

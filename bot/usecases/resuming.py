@@ -21,7 +21,7 @@ STAYS_AFTER = 2.0
 PAUSE_ENDS_SECONDS = 15.0
 """How long that pause may take to come to its end."""
 
-STUDIO_SECONDS = 5.0
+STUDIO_SECONDS = 3.0
 """How long Studio may take to answer in a sandbox that was just woken."""
 
 _FOR_GOOD = ("no pause snapshot", "pause snapshot status=failed")

@@ -54,7 +54,7 @@ async def find(target: str, deps: Deps) -> Found | Refused:
             code="target-ambiguous",
             what=f"Home {target} has several sandboxes: {several}.",
             safe=NOTHING_CHANGED,
-            todo=f"Say which one you mean by its id: `/hermes stop {occupancy.on_home[0].sandbox_id}`.",
+            todo=f"Say which one you mean by its id, for example `{occupancy.on_home[0].sandbox_id}`.",
         )
     return Found(occupancy.on_home[0])
 

@@ -27,7 +27,7 @@ def kept_message(kept: Kept, actor_id: str) -> Message:
 def undone_message(kept: Kept, actor_id: str) -> Message:
     """What holds after a keep was taken back."""
     subject = subject_of(kept.home, kept.sandbox_id)
-    text = f":arrows_counterclockwise: {person(actor_id)} took that back: {subject} {_holds(kept)}."
+    text = f":arrows_counterclockwise: {person(actor_id)} took that back. {subject} {_holds(kept)}."
     guess = "The idle time from before is not known; this is the one that a new sandbox gets here."
     notes = [blocks.section(f":information_source: {guess}")] if kept.guessed else []
     return limits.message(text, [*_content(kept, text), *notes, _reference(kept)])

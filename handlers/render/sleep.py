@@ -25,6 +25,13 @@ def going_on(action: Action, actor_id: str, target: str) -> Message:
     return limits.message(text, [blocks.section(text)])
 
 
+def asked_for(action: Action, actor_id: str, target: str) -> Message:
+    """Stands before the sentences of what did not end well."""
+    what = {Action.PAUSE: "to pause", Action.RESUME: "to resume"}.get(action, "for another idle time of")
+    text = f"{person(actor_id)} asked {what} {code(target)}."
+    return limits.message(text, [blocks.section(text)])
+
+
 def paused_message(paused: Paused, actor_id: str, request_id: str) -> Message:
     """It sleeps."""
     subject = subject_of(paused.home, paused.sandbox_id)

@@ -114,7 +114,7 @@ class Installed:
         before = {message["ts"] for message in await self.control.messages(there)}
         answer = await self.control.command(user, channel, text)
         assert answer["outcome"] == "acked", answer
-        named = re.search(r"(?:home=|stop )(\S+)", text)
+        named = re.search(r"(?:home=|stop |pause |resume |keep )(?!mine)(\S+)", text)
         subject = named[1] if named else ""
 
         def opens_it(message: Message) -> bool:

@@ -18,12 +18,15 @@ from bot.demo.processes import BEGIN_SECONDS, Program, environment
 from bot.demo.tied import tie_to
 from bot.domain.rules import Deadlines, Rules
 from bot.settings import Settings, load
+from bot.usecases import pausing, waking
 
 TURN_SECONDS = 0.01
 IMPATIENT = "--impatient"
 HTTP = "--http"
 DEADLINES = Deadlines(control=8.0, create=1.5, adopt=3.0, data_plane=1.5, node=8.0, guest=8.0, studio=4.5)
 DRAIN_SECONDS = 2.0
+PAUSE_SECONDS = 2.0
+AWAKE_SECONDS = 3.0
 
 
 class ImpatientSettings(Settings):
@@ -73,6 +76,8 @@ def main() -> None:
     settings = load()
     if IMPATIENT in sys.argv:
         bot.app.DRAIN_SECONDS = DRAIN_SECONDS
+        pausing.PAUSE_SECONDS = PAUSE_SECONDS
+        waking.AWAKE_SECONDS = AWAKE_SECONDS
         settings = ImpatientSettings(**dict(settings))
     sys.exit(ending.run(bot.app.serve(settings, http=HTTP in sys.argv)))
 

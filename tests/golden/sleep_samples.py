@@ -39,6 +39,8 @@ def _pauses() -> Iterator[Sample]:
     for action in (Action.PAUSE, Action.RESUME):
         yield sample(sleep.going_on, action.value, action, PERSON, "atlas")
         yield sample(sleep.going_on, f"{action.value}-worst", action, LONGEST_PERSON, ANGRY)
+    for action in _CHANGES:
+        yield sample(sleep.asked_for, action.value, action, LONGEST_PERSON, ANGRY)
     usual = Paused(sandbox_id=SANDBOX, home="atlas", owner=PERSON, seconds=2.4)
     yield sample(sleep.paused_message, "usual", usual, PERSON, REQUEST)
     already = Paused(sandbox_id=SANDBOX, home="atlas", owner=PERSON, already=True, wakes_on_use=False)

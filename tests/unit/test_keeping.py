@@ -148,6 +148,18 @@ async def test_undo_of_an_overtaken_keep_changes_nothing(world: Installation) ->
     assert asked(world) == [7200, -1]
 
 
+async def test_undo_when_nobody_knows_what_holds_changes_nothing(world: Installation) -> None:
+    first = await kept(world)
+    world.cube.fail("set_timeout", fault("timeout", 504, ""))
+    await ask(world, -1)
+
+    outcome = await undo_keep(first.request_id, OPERATOR, world.deps)
+
+    assert isinstance(outcome, Refused)
+    assert "cannot be told any more" in outcome.what
+    assert asked(world) == [7200, -1]
+
+
 async def test_somebody_else_may_not_take_it_back(world: Installation) -> None:
     value = await kept(world)
 
