@@ -48,7 +48,7 @@ async def test_the_verdict_comes_first_with_its_cure_and_the_buttons_for_it(desk
 
     text = shown(desk.thread(number=1)[0])
     assert text.index("line 3 is not YAML") < text.index("Also found") < text.index("Nothing listens on")
-    assert "Pause it with `/hermes pause alpha` and wake it with `/hermes resume alpha`" in text
+    assert "Type `/hermes resume alpha`" in text
     assert "config-corrupt" in text
     assert list(desk.thread(number=1)[0].buttons) == ["hermes.open", "hermes.pause", "hermes.diagnose"]
 
