@@ -66,13 +66,13 @@ class Resumed:
     owner: str
     seconds: float = 0.0
     already: bool = False
-    """It ran before; nothing was changed."""
+    """It ran before; its Studio at most was started again."""
     studio: StudioNow = StudioNow.UNTOLD
     notes: tuple[str, ...] = ()
 
 
 async def resume(request: ChangeRequest, deps: Deps) -> Outcome[Resumed]:
-    """Wake a sandbox and see that it stays awake and is well. One that runs is left as it is."""
+    """Wake a sandbox and see that it stays awake and is well. One that runs has its Studio seen to."""
     return await change(Action.RESUME, request, deps, _act)
 
 
@@ -88,7 +88,7 @@ async def _act(job: Change) -> Outcome[Resumed]:
             sandbox=job.sandbox_id,
         )
     if view.state is SandboxState.RUNNING:
-        return Done("already-running", _resumed(job, already=True))
+        return await _see_to_studio(job)
     await job.begin()
     clock = job.deps.clock
     began = clock.monotonic()
@@ -103,6 +103,20 @@ async def _act(job: Change) -> Outcome[Resumed]:
         seconds = clock.monotonic() - began
         return await job.end(Done("resumed", replace(outcome.value, seconds=seconds)))
     return await job.end(outcome, {WOKEN: True})
+
+
+async def _see_to_studio(job: Change) -> Outcome[Resumed]:
+    """There is nothing to wake. A Studio of ours that has died is started again; else nothing is done."""
+    if _places(job) is None or not await _healthy(job):
+        return Done("already-running", _resumed(job, already=True))
+    await job.begin()
+    clock = job.deps.clock
+    began = clock.monotonic()
+    outcome = await _examine(job)
+    if not isinstance(outcome, Done):
+        return await job.end(outcome, {WOKEN: True})
+    value = replace(outcome.value, already=True, seconds=clock.monotonic() - began)
+    return await job.end(Done("studio-restarted", value))
 
 
 async def _stays_awake(job: Change) -> SandboxView | Failed:

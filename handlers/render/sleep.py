@@ -63,8 +63,11 @@ def paused_message(paused: Paused, actor_id: str, request_id: str) -> Message:
 def resumed_message(resumed: Resumed, actor_id: str, request_id: str) -> Message:
     """It is awake and well."""
     subject = subject_of(resumed.home, resumed.sandbox_id)
-    if resumed.already:
+    changed = not resumed.already or resumed.studio is not StudioNow.UNTOLD
+    if not changed:
         text = f":arrow_forward: {subject} is awake already; nothing was changed."
+    elif resumed.already:
+        text = f":arrow_forward: {subject} was awake, for {person(actor_id)}. {_STUDIO[resumed.studio]}"
     else:
         text = (
             f":arrow_forward: {subject} is awake ({seconds(resumed.seconds)}), woken by {person(actor_id)}."
@@ -79,7 +82,7 @@ def resumed_message(resumed: Resumed, actor_id: str, request_id: str) -> Message
                 blocks.button("Open Studio", Press.OPEN, resumed.sandbox_id, style="primary"),
                 blocks.button("Pause", Press.PAUSE, resumed.sandbox_id),
             ),
-            _reference(resumed.sandbox_id, "" if resumed.already else request_id),
+            _reference(resumed.sandbox_id, request_id if changed else ""),
         ],
     )
 
