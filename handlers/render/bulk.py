@@ -7,7 +7,7 @@ from bot.domain.outcome import Done, Failed, Refused, Unknown
 from bot.ports import Message
 from bot.usecases.bulk import Item
 from bot.usecases.pausing import Paused
-from bot.usecases.resuming import Resumed
+from bot.usecases.resuming import Resumed, StudioNow
 from handlers.render import blocks, limits
 from handlers.render.mrkdwn import bold, code, person, prose, seconds
 
@@ -69,8 +69,14 @@ def _line(item: Item) -> str:
                 "slept already." if paused.already else f"sleeps ({seconds(paused.seconds)})."
             )
         case Done(value=Resumed() as resumed):
-            return f":arrow_forward: {what} " + (
-                "was awake already." if resumed.already else f"is awake ({seconds(resumed.seconds)})."
+            return (
+                f":arrow_forward: {what} "
+                + ("was awake already." if resumed.already else f"is awake ({seconds(resumed.seconds)}).")
+                + (
+                    " Its Studio had died: I started it again."
+                    if resumed.studio is StudioNow.RESTARTED
+                    else ""
+                )
             )
         case Refused() | Failed() | Unknown() as bad:
             sign = ":grey_question:" if isinstance(bad, Unknown) else ":x:"

@@ -17,6 +17,11 @@ _STUDIO = {
     StudioNow.RESTARTED: "Its home and workspace are mounted. Only its Studio had died: I started it again.",
     StudioNow.UNTOLD: "",
 }
+_ALREADY = {
+    StudioNow.WELL: ", and its Studio works; nothing was changed.",
+    StudioNow.RESTARTED: ". Only its Studio had died: I started it again.",
+    StudioNow.UNTOLD: "; nothing was changed.",
+}
 
 
 def going_on(action: Action, actor_id: str, target: str) -> Message:
@@ -64,7 +69,7 @@ def resumed_message(resumed: Resumed, actor_id: str, request_id: str) -> Message
     """It is awake and well."""
     subject = subject_of(resumed.home, resumed.sandbox_id)
     if resumed.already:
-        text = f":arrow_forward: {subject} is awake already; nothing was changed."
+        text = f":arrow_forward: {subject} is awake already{_ALREADY[resumed.studio]}"
     else:
         text = (
             f":arrow_forward: {subject} is awake ({seconds(resumed.seconds)}), woken by {person(actor_id)}."
