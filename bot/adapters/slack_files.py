@@ -13,7 +13,7 @@ NAME = "whole-message.txt"
 TITLE = "The whole message"
 ALT = "The whole text of a message that was cut because Slack takes no longer ones"
 ATTACHED = "This is not all of it; the whole is a file in this thread."
-NOT_ATTACHED = "This is not all: Slack takes no longer messages. The whole of it could not be attached ({why})."
+NOT_ATTACHED = "This is not all: Slack takes no longer messages, and the whole could not be attached ({why})."
 PERHAPS = (
     "This is not all: Slack takes no longer messages. Slack did not confirm the file with the whole of it;"
     " it may be in this thread."

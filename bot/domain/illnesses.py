@@ -24,7 +24,8 @@ class Remedy(StrEnum):
     """Buttons that a cure may have; what a press means is decided when it happens."""
 
     RESUME = "resume"
-    PAUSE = "pause"
+    RESTART = "restart"
+    """Of Studio, in a sandbox that runs."""
     OPEN = "open"
     STOP = "stop"
     CHECK = "check"
@@ -42,10 +43,7 @@ class Illness:
     remedies: tuple[Remedy, ...] = ()
 
 
-_RESTART = (
-    "pause it with `/hermes pause {target}` and wake it with `/hermes resume {target}`: that starts a Studio"
-    " that does not work"
-)
+_RESTART = "type `/hermes resume {target}`: that starts a Studio that does not work"
 _RECREATE = "stop it with `/hermes stop {target}` and create it again with `/hermes create home={home}`"
 
 
@@ -171,7 +169,7 @@ ILLNESSES: tuple[Illness, ...] = (
         "Put a plain file back at `/root/.hermes/config.yaml`, such as the `config.yaml.bak` beside it; then "
         + _RESTART
         + ".",
-        (Remedy.OPEN, Remedy.PAUSE),
+        (Remedy.OPEN, Remedy.RESTART),
     ),
     Illness(
         "config-corrupt",
@@ -223,19 +221,19 @@ ILLNESSES: tuple[Illness, ...] = (
         "port-taken",
         Weight.ILL,
         "End that program inside the sandbox; then " + _RESTART + ".",
-        (Remedy.PAUSE,),
+        (Remedy.RESTART,),
     ),
     Illness(
         "studio-dead",
         Weight.ILL,
         _sentence(_RESTART),
-        (Remedy.PAUSE,),
+        (Remedy.RESTART,),
     ),
     Illness(
         "bridge-not-ready",
         Weight.ILL,
         _sentence(_RESTART + "; if it stays so, its log below says why"),
-        (Remedy.PAUSE,),
+        (Remedy.RESTART,),
     ),
     Illness(
         "route-dead",

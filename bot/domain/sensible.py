@@ -5,11 +5,21 @@ from bot.domain.condition import Condition
 from bot.domain.sandbox import SandboxState
 
 _RUNNING = (Action.REVEAL, Action.CHECK, Action.KEEP, Action.PAUSE, Action.STOP, Action.DIAGNOSE)
+_DEGRADED = (
+    Action.CHECK,
+    Action.RESUME,
+    Action.REVEAL,
+    Action.KEEP,
+    Action.PAUSE,
+    Action.STOP,
+    Action.DIAGNOSE,
+)
+"""Resuming one that runs starts a Studio that has died."""
 _ASLEEP = (Action.RESUME, Action.REVEAL, Action.STOP, Action.DIAGNOSE)
 _BY_CONDITION: dict[Condition, tuple[Action, ...]] = {
     Condition.READY: _RUNNING,
     Condition.STARTING: _RUNNING,
-    Condition.DEGRADED: _RUNNING,
+    Condition.DEGRADED: _DEGRADED,
     Condition.ASLEEP: _ASLEEP,
     Condition.PAUSING: (Action.DIAGNOSE,),
     Condition.STUCK: (Action.DIAGNOSE,),

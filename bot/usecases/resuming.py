@@ -66,7 +66,7 @@ class Resumed:
     owner: str
     seconds: float = 0.0
     already: bool = False
-    """It ran before; nothing was changed."""
+    """It ran before; its Studio at most was started again."""
     studio: StudioNow = StudioNow.UNTOLD
     notes: tuple[str, ...] = ()
 

@@ -69,14 +69,11 @@ def _line(item: Item) -> str:
                 "slept already." if paused.already else f"sleeps ({seconds(paused.seconds)})."
             )
         case Done(value=Resumed() as resumed):
+            restarted = " Its Studio had died: I started it again."
             return (
                 f":arrow_forward: {what} "
                 + ("was awake already." if resumed.already else f"is awake ({seconds(resumed.seconds)}).")
-                + (
-                    " Its Studio had died: I started it again."
-                    if resumed.studio is StudioNow.RESTARTED
-                    else ""
-                )
+                + (restarted if resumed.studio is StudioNow.RESTARTED else "")
             )
         case Refused() | Failed() | Unknown() as bad:
             sign = ":grey_question:" if isinstance(bad, Unknown) else ":x:"

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.domain.actors import Action
-from bot.domain.condition import Condition, ago
+from bot.domain.condition import ago
 from bot.domain.condition import moment as cube_moment
 from bot.domain.heartbeat import Heartbeat
 from bot.domain.idle import IdleKind
+from bot.domain.sandbox import SandboxState
 from bot.ports import Message
 from bot.usecases.card import Card
 from bot.usecases.sightings import Seen
@@ -54,11 +55,13 @@ def card_message(made: Card) -> Message:
 def state_buttons(seen: Seen, acts: Sequence[Action]) -> list[dict[str, Any]]:
     """The buttons for acts on a sandbox, in their order."""
     name = seen.view.sandbox_id
-    asleep = seen.judged.condition is Condition.ASLEEP
+    runs = seen.view.state is SandboxState.RUNNING
     made = {
-        Action.RESUME: lambda: blocks.button("Resume", Press.RESUME, name, style="primary"),
+        Action.RESUME: lambda: blocks.button(
+            "Restart Studio" if runs else "Resume", Press.RESUME, name, style="primary"
+        ),
         Action.REVEAL: lambda: blocks.button(
-            "Open Studio", Press.OPEN, name, style="" if asleep else "primary"
+            "Open Studio", Press.OPEN, name, style="" if Action.RESUME in acts else "primary"
         ),
         Action.CHECK: lambda: blocks.button("Check now", Press.CHECK, name, confirm=_check_first()),
         Action.KEEP: lambda: blocks.button("Keep 2 h", Press.KEEP, f"{name}.{TWO_HOURS}"),

@@ -94,13 +94,14 @@ def _buttons(examined: Examined) -> Block:
     made = {
         Remedy.WAKE: blocks.button("Wake and examine", Press.DIAGNOSE_WAKE, sandbox),
         Remedy.RESUME: blocks.button("Resume", Press.RESUME, sandbox),
-        Remedy.PAUSE: blocks.button("Pause", Press.PAUSE, sandbox),
+        Remedy.RESTART: blocks.button("Restart Studio", Press.RESUME, sandbox),
         Remedy.OPEN: blocks.button("Open Studio", Press.OPEN, sandbox),
         Remedy.CHECK: blocks.button("Check now", Press.CHECK, sandbox),
         Remedy.STOP: blocks.button("Stop", Press.STOP_ASK, sandbox),
     }
-    row = [made[remedy] for remedy in examined.diagnosis.remedies]
-    return blocks.actions(*row, blocks.button("Examine again", Press.DIAGNOSE, sandbox))
+    # Two cures may be one press; the label of the first counts.
+    row = {made[remedy]["action_id"]: made[remedy] for remedy in reversed(examined.diagnosis.remedies)}
+    return blocks.actions(*reversed(row.values()), blocks.button("Examine again", Press.DIAGNOSE, sandbox))
 
 
 def _sign(diagnosis: Diagnosis) -> str:

@@ -67,8 +67,8 @@ def wrong_channel(allowed: Sequence[str]) -> Message:
 def window_failed(reason: str) -> Message:
     """The modal could not be opened; nothing was shown."""
     return notice(
-        f"Slack did not open the window ({code(reason)}). Nothing was shown; press *Open Studio* again, or"
-        f" type {code('/hermes open NAME')}."
+        f"Slack did not open the window ({code(reason)}). Nothing was shown; press *Open Studio* again."
+        f" Typed, it is {code('/hermes open NAME')}."
     )
 
 

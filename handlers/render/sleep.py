@@ -19,7 +19,7 @@ _STUDIO = {
 }
 _ALREADY = {
     StudioNow.WELL: ", and its Studio works; nothing was changed.",
-    StudioNow.RESTARTED: ". Only its Studio had died: I started it again.",
+    StudioNow.RESTARTED: f". {_STUDIO[StudioNow.RESTARTED]}",
     StudioNow.UNTOLD: "; nothing was changed.",
 }
 
@@ -68,6 +68,7 @@ def paused_message(paused: Paused, actor_id: str, request_id: str) -> Message:
 def resumed_message(resumed: Resumed, actor_id: str, request_id: str) -> Message:
     """It is awake and well."""
     subject = subject_of(resumed.home, resumed.sandbox_id)
+    changed = not resumed.already or resumed.studio is StudioNow.RESTARTED
     if resumed.already:
         text = f":arrow_forward: {subject} is awake already{_ALREADY[resumed.studio]}"
     else:
@@ -84,7 +85,7 @@ def resumed_message(resumed: Resumed, actor_id: str, request_id: str) -> Message
                 blocks.button("Open Studio", Press.OPEN, resumed.sandbox_id, style="primary"),
                 blocks.button("Pause", Press.PAUSE, resumed.sandbox_id),
             ),
-            _reference(resumed.sandbox_id, "" if resumed.already else request_id),
+            _reference(resumed.sandbox_id, request_id if changed else ""),
         ],
     )
 

@@ -5,16 +5,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from contract.standin_world import places_of, world
+from contract.doubles_audit import MemoryAuditLog
+from contract.standin_world import World, places_of, world
 from e2e.manifests import manifest
 from installation import OPERATOR, install
 
 from bot.adapters.system import SystemClock
 from bot.domain.outcome import Done, Failed
 from bot.domain.sandbox import SandboxState
+from bot.usecases.deps import Deps
 from bot.usecases.lifecycle import StopRequest, ask_stop, stop
 
 pytestmark = pytest.mark.sandbox
+
+
+def real_time(there: World) -> Deps:
+    """Its Cube and its guests, with a clock that goes by itself, for the log as well."""
+    clock = SystemClock()
+    log = MemoryAuditLog(clock.now)
+    return replace(install().deps, cube=there.cube, guest=there.guest, clock=clock, log=log)
 
 
 @pytest.mark.parametrize(("platform", "closed"), [("0.5.1", True), ("0.6", None)])
@@ -27,7 +36,7 @@ async def test_a_paused_sandbox_is_stopped_on_older_platforms(
         sandbox_id = await there.provisioned("alpha")
         await there.guest.start_studio(sandbox_id, port=9000, auth="auto")
         await asyncio.to_thread(lambda: there.cube._handle(sandbox_id).pause())
-        deps = replace(install().deps, cube=there.cube, guest=there.guest, clock=SystemClock())
+        deps = real_time(there)
         await ask_stop(StopRequest(request_id="r-q", actor=OPERATOR, target="alpha"), deps)
 
         outcome = await stop("r-q", OPERATOR, deps)
@@ -48,7 +57,7 @@ async def test_a_paused_sandbox_that_cannot_be_woken_stays_and_both_reasons_are_
         sandbox_id = await there.provisioned("alpha")
         await asyncio.to_thread(lambda: there.cube._handle(sandbox_id).pause())
         there.faults.arm({"target": "cube", "kind": "resume-tap-busy"})
-        deps = replace(install().deps, cube=there.cube, guest=there.guest, clock=SystemClock())
+        deps = real_time(there)
         await ask_stop(StopRequest(request_id="r-q", actor=OPERATOR, target="alpha"), deps)
         files, before = manifest(there.home("alpha")), there.faults.calls.copy()
 

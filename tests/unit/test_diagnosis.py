@@ -301,7 +301,7 @@ def test_cures_name_the_command_with_the_home_that_is_meant() -> None:
     dead = diagnose(evidence(inside={"studio": Inside.SILENT, "listeners": {}})).findings[0]
 
     assert "`/hermes stop ID`" in finding.cure
-    assert dead.cure.startswith("Pause it with `/hermes pause atlas` and wake it with `/hermes resume atlas`")
+    assert dead.cure.startswith("Type `/hermes resume atlas`")
 
 
 def test_an_unlabelled_one_is_named_by_its_id() -> None:

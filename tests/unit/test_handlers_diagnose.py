@@ -48,9 +48,9 @@ async def test_the_verdict_comes_first_with_its_cure_and_the_buttons_for_it(desk
 
     text = shown(desk.thread(number=1)[0])
     assert text.index("line 3 is not YAML") < text.index("Also found") < text.index("Nothing listens on")
-    assert "Pause it with `/hermes pause alpha` and wake it with `/hermes resume alpha`" in text
+    assert "Type `/hermes resume alpha`" in text
     assert "config-corrupt" in text
-    assert list(desk.thread(number=1)[0].buttons) == ["hermes.open", "hermes.pause", "hermes.diagnose"]
+    assert list(desk.thread(number=1)[0].buttons) == ["hermes.open", "hermes.resume", "hermes.diagnose"]
 
 
 async def test_a_paused_one_stays_paused_and_can_be_woken_by_its_button(desk: Desk) -> None:

@@ -79,6 +79,19 @@ async def test_one_that_runs_is_left_alone(world: Installation) -> None:
     assert (await world.log.head()).seq == rows
 
 
+async def test_a_studio_that_died_in_one_that_runs_is_started_again(world: Installation) -> None:
+    sandbox = only(world).sandbox_id
+    world.cube.set_state(sandbox, SandboxState.RUNNING)
+    world.guest.studio_running.discard(sandbox)
+
+    outcome = await ask(world)
+
+    assert isinstance(outcome, Done)
+    assert (outcome.code, outcome.value.studio) == ("studio-restarted", StudioNow.RESTARTED)
+    assert world.cube.called("resume") == 0
+    assert [row.phase for row in (await world.log.recent())[:2]] == ["outcome", "intent"]
+
+
 async def test_one_that_is_just_pausing_is_not_called_awake(world: Installation) -> None:
     world.cube.set_state(only(world).sandbox_id, SandboxState.PAUSING)
 
