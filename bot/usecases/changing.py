@@ -92,7 +92,7 @@ async def change(action: Action, request: ChangeRequest, deps: Deps, act: Act[T]
         denied = decide(action, request.actor, role, owner=found.owner)
         if denied:
             return refused(denied.code, denied.why)
-        lock = await deps.locks.try_hold(f"home:{found.home}")
+        lock = await deps.locks.try_hold(found.lock)
         if lock is None:
             return await _busy(action, found, deps)
     except DomainError as error:
@@ -173,7 +173,7 @@ async def _busy(action: Action, found: Found, deps: Deps) -> Refused:
         await deps.clock.sleep(LOOK_PAUSE_SECONDS)
     return Refused(
         code="home-busy",
-        what=f"Another job is working on home {found.home} right now.",
+        what=f"Another job is working on {found.subject} right now.",
         safe=NOTHING_CHANGED,
         todo="Wait until that job's thread says how it ended, then try again.",
     )

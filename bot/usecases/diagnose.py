@@ -105,11 +105,11 @@ async def _wake(request: DiagnoseRequest, found: Found, deps: Deps) -> Waking | 
     view = await confirmed(deps, found.view.sandbox_id)
     if view is None or view.state is not SandboxState.PAUSED:
         return Waking()
-    lock = await deps.locks.try_hold(f"home:{found.home}")
+    lock = await deps.locks.try_hold(found.lock)
     if lock is None:
         return Refused(
             code="home-busy",
-            what=f"Another job is working on home {found.home} right now.",
+            what=f"Another job is working on {found.subject} right now.",
             safe=NOTHING_CHANGED,
             todo="Wait until that job's thread says how it ended, then press the button again.",
         )

@@ -15,7 +15,7 @@ from bot.usecases.ending import end
 from bot.usecases.journal import Journal, claimed_by, last_sandbox
 from bot.usecases.occupancy import confirmed
 from bot.usecases.outdated import OUTDATED, STATE, outdated
-from bot.usecases.targets import NOTHING_CHANGED, Found, find
+from bot.usecases.targets import NOTHING_CHANGED, Found, find, lock_of
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ async def stop(request_id: str, actor: Actor, deps: Deps) -> Outcome[Stopped]:
         denied = decide(Action.STOP, actor, deps.roster.role_of(actor), owner=found.owner)
         if denied:
             return _denied(denied.code, denied.why)
-        lock = await deps.locks.try_hold(f"home:{found.home}")
+        lock = await deps.locks.try_hold(found.lock)
         if lock is None:
             return await _busy(found, request_id, deps)
     except DomainError as error:
@@ -258,7 +258,7 @@ async def _decided_before(rows: Sequence[AuditRow], deps: Deps) -> Refused:
         return already_decided(claim)
     ending = _end_of(claim, rows)
     if ending is None:
-        lock = await deps.locks.try_hold(f"home:{claim.home}")
+        lock = await deps.locks.try_hold(lock_of(claim.home, claim.sandbox))
         if lock is None:
             return already_decided(claim)
         await lock.release()  # nobody works on it: it has just ended, or its process died
@@ -290,7 +290,7 @@ async def _busy(found: Found, request_id: str, deps: Deps) -> Refused:
         await deps.clock.sleep(CLAIM_PAUSE_SECONDS)
     return Refused(
         code="home-busy",
-        what=f"Another job is working on home {found.home} right now.",
+        what=f"Another job is working on {found.subject} right now.",
         safe=NOTHING_CHANGED,
         todo="Wait until that job's thread says how it ended, then press the button again.",
     )

@@ -14,7 +14,7 @@ from bot.usecases.deps import Deps
 from bot.usecases.journal import Journal, admitted, claimed_by, ending_of, last_sandbox
 from bot.usecases.lifecycle import already_decided
 from bot.usecases.occupancy import confirmed
-from bot.usecases.targets import NOTHING_CHANGED
+from bot.usecases.targets import NOTHING_CHANGED, lock_of
 
 BOT = Actor("hermes-bot", ActorKind.BOT)
 
@@ -127,7 +127,9 @@ async def _alive(intent: AuditRow, deps: Deps) -> bool:
     process = str(intent.details.get("process") or "")
     if process and process == deps.process:
         return intent.request_id in deps.running
-    lock = await deps.locks.try_hold(f"process:{process}" if process else f"home:{intent.home}")
+    lock = await deps.locks.try_hold(
+        f"process:{process}" if process else lock_of(intent.home, intent.sandbox)
+    )
     if lock is None:
         return True
     await lock.release()

@@ -7,13 +7,13 @@ from bot.domain.actors import Action
 from bot.domain.cube_errors import FaultClass
 from bot.domain.errors import CubeError, DomainError, GuestError
 from bot.domain.explanations import code_of, sentences
-from bot.domain.outcome import Done, Failed, Offer, Outcome, Refused
+from bot.domain.outcome import Done, Failed, Offer, Outcome, Refused, Unknown
 from bot.domain.past import FOR_GOOD, WOKEN
 from bot.domain.sandbox import Places, SandboxState, SandboxView
 from bot.usecases.changing import HOMES_ARE_SAFE, Change, ChangeRequest, change, gone, state_now
 from bot.usecases.deps import Deps
 from bot.usecases.mounts import mount_problems
-from bot.usecases.waking import wake
+from bot.usecases.waking import UnseenError, wake
 
 STAYS_AFTER = 2.0
 """Seconds after which a sandbox that was woken is looked at again, as a waiting pause may undo it."""
@@ -72,7 +72,10 @@ class Resumed:
 
 
 async def resume(request: ChangeRequest, deps: Deps) -> Outcome[Resumed]:
-    """Wake a sandbox and see that it stays awake and is well. One that runs has its Studio seen to."""
+    """Wake a sandbox and see that it stays awake and is well.
+
+    In one that runs already it is looked whether it works: a Studio that has died is started again.
+    """
     return await change(Action.RESUME, request, deps, _act)
 
 
@@ -88,12 +91,14 @@ async def _act(job: Change) -> Outcome[Resumed]:
             sandbox=job.sandbox_id,
         )
     if view.state is SandboxState.RUNNING:
-        return await _see_to_studio(job)
+        return await _runs_already(job)
     await job.begin()
     clock = job.deps.clock
     began = clock.monotonic()
     try:
         awake = await _stays_awake(job)
+    except UnseenError as error:
+        return await job.end(_unseen(job, error), {WOKEN: True})
     except CubeError as error:
         return await job.end(_refused(job, error), for_good(error))
     if isinstance(awake, Failed):
@@ -105,22 +110,33 @@ async def _act(job: Change) -> Outcome[Resumed]:
     return await job.end(outcome, {WOKEN: True})
 
 
-async def _see_to_studio(job: Change) -> Outcome[Resumed]:
-    """There is nothing to wake. A Studio of ours that has died is started again; else nothing is done."""
-    if _places(job) is None or not await _healthy(job):
-        return Done("already-running", _resumed(job, already=True))
+async def _runs_already(job: Change) -> Outcome[Resumed]:
+    """Whoever asks to wake one that runs has a reason: only where all is well nothing is done."""
+    ours = _places(job) is not None
+    if await _looks_well(job, ours=ours):
+        studio = StudioNow.WELL if ours else StudioNow.UNTOLD
+        return Done("already-running", _resumed(job, already=True, studio=studio))
     await job.begin()
-    clock = job.deps.clock
-    began = clock.monotonic()
     outcome = await _examine(job)
-    if not isinstance(outcome, Done):
-        return await job.end(outcome, {WOKEN: True})
-    value = replace(outcome.value, already=True, seconds=clock.monotonic() - began)
-    return await job.end(Done("studio-restarted", value))
+    if isinstance(outcome, Done):
+        found = replace(outcome.value, already=True)
+        restarted = found.studio is StudioNow.RESTARTED
+        return await job.end(Done("studio-restarted", found) if restarted else Done("already-running", found))
+    return await job.end(outcome)
+
+
+async def _looks_well(job: Change, *, ours: bool) -> bool:
+    """One look at what answers in it, and at Studio in one of ours."""
+    try:
+        if not await job.deps.guest.answers(job.sandbox_id):
+            return False
+        return not ours or (await job.deps.studio.web_ui(job.sandbox_id)).ok is True
+    except DomainError:
+        return False
 
 
 async def _stays_awake(job: Change) -> SandboxView | Failed:
-    """Wake it, and once more when it went back to sleep. Raises the ``CubeError`` of a refusal."""
+    """Wake it, and once more when it went back to sleep. Raises as ``wake`` does."""
     for attempt in (1, 2):
         now = await wake(job.sandbox_id, job.deps)
         if now is not None and now.state is SandboxState.RUNNING:
@@ -147,10 +163,15 @@ async def _a_little_later(job: Change) -> SandboxView | None:
     began = clock.monotonic()
     while True:
         await clock.sleep(STAYS_AFTER)
-        now = await state_now(job.sandbox_id, job.deps)
-        ended = now is None or now.state is not SandboxState.PAUSING
-        if ended or clock.monotonic() - began > PAUSE_ENDS_SECONDS:
-            return now
+        late = clock.monotonic() - began > PAUSE_ENDS_SECONDS
+        try:
+            now = await state_now(job.sandbox_id, job.deps)
+        except CubeError as error:
+            if late:
+                raise UnseenError(error.fault) from error
+        else:
+            if late or now is None or now.state is not SandboxState.PAUSING:
+                return now
 
 
 async def _examine(job: Change) -> Outcome[Resumed]:
@@ -256,6 +277,19 @@ def _refused(job: Change, error: CubeError) -> Failed:
         code=code_of(error), what=what, safe=safe, todo=todo, detail=str(error),
         offers=(Offer.STOP, Offer.FORM) if lasting else (Offer.RESUME, Offer.STOP), sandbox=job.sandbox_id,
     )  # fmt: skip
+
+
+def _unseen(job: Change, error: CubeError) -> Unknown:
+    what, _ = sentences(error)
+    return Unknown(
+        code=code_of(error),
+        what=f"Cube was told to wake the sandbox; whether it is awake now could not be seen. {what}",
+        safe=HOMES_ARE_SAFE,
+        todo="Press Resume in a minute: it looks first, and wakes nothing twice.",
+        detail=str(error),
+        offers=(Offer.RESUME, Offer.STATUS),
+        sandbox=job.sandbox_id,
+    )
 
 
 def _vanished(job: Change) -> Failed:

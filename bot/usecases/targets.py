@@ -37,6 +37,21 @@ class Found:
         """Our id of the node that it is on."""
         return self.view.node
 
+    @property
+    def lock(self) -> str:
+        """The lock under which it is changed."""
+        return lock_of(self.home, self.view.sandbox_id)
+
+    @property
+    def subject(self) -> str:
+        """What somebody works on who holds that lock."""
+        return f"home {self.home}" if self.home else f"sandbox `{self.view.sandbox_id}`"
+
+
+def lock_of(home: str, sandbox_id: str) -> str:
+    """The lock of a home, or of a sandbox that has none: two of those have nothing in common."""
+    return f"home:{home}" if home else f"sandbox:{sandbox_id}"
+
 
 async def find(target: str, deps: Deps) -> Found | Refused:
     """A home-id means the sandbox on that home; a sandbox-id means itself."""

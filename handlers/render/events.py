@@ -29,6 +29,8 @@ _CODES = {
     "stop-asked": "asked to stop it",
     "check-asked": "asked it whether it answers",
     "stop-dismissed": "decided to keep it",
+    "studio-restarted": "started its Studio again",
+    "already-running": "wanted to wake it, and it was awake",
     SANDBOX_GONE: "found that it was gone",
 }
 

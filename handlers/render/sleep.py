@@ -17,6 +17,11 @@ _STUDIO = {
     StudioNow.RESTARTED: "Its home and workspace are mounted. Only its Studio had died: I started it again.",
     StudioNow.UNTOLD: "",
 }
+_ALREADY = {
+    StudioNow.WELL: ", and its Studio works; nothing was changed.",
+    StudioNow.RESTARTED: f". {_STUDIO[StudioNow.RESTARTED]}",
+    StudioNow.UNTOLD: "; nothing was changed.",
+}
 
 
 def going_on(action: Action, actor_id: str, target: str) -> Message:
@@ -63,11 +68,9 @@ def paused_message(paused: Paused, actor_id: str, request_id: str) -> Message:
 def resumed_message(resumed: Resumed, actor_id: str, request_id: str) -> Message:
     """It is awake and well."""
     subject = subject_of(resumed.home, resumed.sandbox_id)
-    changed = not resumed.already or resumed.studio is not StudioNow.UNTOLD
-    if not changed:
-        text = f":arrow_forward: {subject} is awake already; nothing was changed."
-    elif resumed.already:
-        text = f":arrow_forward: {subject} was awake, for {person(actor_id)}. {_STUDIO[resumed.studio]}"
+    changed = not resumed.already or resumed.studio is StudioNow.RESTARTED
+    if resumed.already:
+        text = f":arrow_forward: {subject} is awake already{_ALREADY[resumed.studio]}"
     else:
         text = (
             f":arrow_forward: {subject} is awake ({seconds(resumed.seconds)}), woken by {person(actor_id)}."

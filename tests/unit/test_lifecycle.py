@@ -147,7 +147,7 @@ async def test_a_sandbox_that_pauses_again_at_once_is_resumed_once_more(world: I
     assert (world.cube.called("resume"), world.cube.called("kill")) == (2, 2)
 
 
-async def test_a_sandbox_that_pauses_again_and_again_ends_the_stop(world: Installation) -> None:
+async def test_a_sandbox_that_cannot_be_woken_to_be_deleted_ends_the_stop(world: Installation) -> None:
     plan = await ask_asleep(world)
     world.cube.paused_cannot_be_killed = True
     world.cube.fail("resume", fault("connect", 408, ""), times=9)
@@ -155,7 +155,7 @@ async def test_a_sandbox_that_pauses_again_and_again_ends_the_stop(world: Instal
     outcome = await stop(plan.request_id, OPERATOR, world.deps)
 
     assert outcome.code == "cube-stuck-not-deletable"
-    assert "still paused" in outcome.detail
+    assert "waking it first failed too: HTTP 408" in outcome.detail
     assert (world.cube.called("resume"), world.cube.called("kill")) == (2, 1)
 
 

@@ -242,3 +242,20 @@ async def test_a_home_that_somebody_works_on_is_left_alone(world: Installation) 
 
     assert outcome.code == "home-busy"
     assert world.cube.called("pause") == 0
+
+
+async def test_a_sandbox_of_others_does_not_wait_for_another_one_of_others(world: Installation) -> None:
+    foreign(world)
+    world.locks.taken.add(f"sandbox:{'e' * 32}")
+
+    assert (await ask(world, APPROVER, FOREIGN)).code == "paused"
+
+
+async def test_a_sandbox_of_others_that_somebody_works_on_is_named_by_its_id(world: Installation) -> None:
+    foreign(world)
+    world.locks.taken.add(f"sandbox:{FOREIGN}")
+
+    outcome = await ask(world, APPROVER, FOREIGN)
+
+    assert isinstance(outcome, Refused)
+    assert outcome.what == f"Another job is working on sandbox `{FOREIGN}` right now."

@@ -9,11 +9,12 @@ from installation import APPROVER, OPERATOR, OPERATOR2, Installation, install
 
 from bot.domain.actors import Actor
 from bot.domain.condition import Past
-from bot.domain.outcome import Done, Failed, Offer, Outcome, Refused
+from bot.domain.outcome import Done, Failed, Offer, Outcome, Refused, Unknown
 from bot.domain.sandbox import SandboxState, SandboxView
 from bot.usecases.changing import ChangeRequest
 from bot.usecases.past import remembered
 from bot.usecases.resuming import Resumed, StudioNow, resume
+from bot.usecases.waking import wake
 
 NO_ROOM = "resume rejected by paused_resource_release_ratio policy: need 1024MB"
 NO_SNAPSHOT = "CubeMaster returned error code 130400: no pause snapshot for sandbox x"
@@ -247,3 +248,92 @@ async def test_without_a_log_nothing_is_woken(world: Installation) -> None:
 
     assert (await ask(world)).code == "audit-unavailable"
     assert world.cube.called("resume") == 0
+
+
+async def test_in_one_that_runs_a_studio_that_has_died_is_started_again_on_record(
+    world: Installation,
+) -> None:
+    sandbox = only(world).sandbox_id
+    world.cube.set_state(sandbox, SandboxState.RUNNING)
+    world.guest.studio_running.discard(sandbox)
+
+    outcome = await ask(world)
+
+    assert isinstance(outcome, Done)
+    assert (outcome.code, outcome.value.already) == ("studio-restarted", True)
+    assert outcome.value.studio is StudioNow.RESTARTED
+    assert world.cube.called("resume") == 0
+    rows = (await world.log.changes([sandbox]))[sandbox]
+    assert [(row.phase, row.code) for row in rows[:2]] == [("outcome", "studio-restarted"), ("intent", "")]
+
+
+async def test_one_that_runs_and_does_not_answer_is_not_called_well(world: Installation) -> None:
+    world.cube.set_state(only(world).sandbox_id, SandboxState.RUNNING)
+    world.guest.deaf_for["*"] = 10_000
+
+    outcome = await ask(world)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "data-plane-silent"
+    assert world.cube.called("resume") == 0
+
+
+async def test_a_look_that_fails_after_waking_is_made_again(world: Installation) -> None:
+    world.cube.fail("get", fault("get", 503, "down"), times=3)
+    request = fault("connect", 408, "")
+    world.cube.fail("resume", request, after=True)
+    target = only(world).sandbox_id
+
+    now = await wake(target, world.deps)
+
+    assert now is not None
+    assert now.state is SandboxState.RUNNING
+
+
+async def test_one_that_cannot_be_seen_after_waking_is_not_said_to_be_left_as_it_is(
+    world: Installation,
+) -> None:
+    async def blind() -> None:
+        world.cube.fail("get", fault("get", 503, "down"), times=10_000)
+
+    world.cube.before("resume", blind)
+
+    outcome = await ask(world)
+
+    assert isinstance(outcome, Unknown)
+    assert "could not be seen" in outcome.what
+    assert "left as it is" not in outcome.safe
+    assert (await world.log.recent())[0].result == "unknown"
+
+
+async def test_one_404_after_waking_is_no_proof_that_it_is_gone(world: Installation) -> None:
+    sandbox = only(world).sandbox_id
+
+    async def missed() -> None:
+        real = world.cube.get
+        left = 1
+
+        async def get(wanted: str) -> SandboxView | None:
+            nonlocal left
+            left -= 1
+            return None if left >= 0 else await real(wanted)
+
+        world.cube.get = get  # type: ignore[method-assign]  # a router that has just restarted
+
+    world.cube.before("resume", missed)
+
+    assert (await ask(world)).code == "resumed"
+    assert sandbox in world.cube.sandboxes
+
+
+async def test_one_that_was_never_seen_awake_is_not_said_to_have_gone_back_to_sleep(
+    world: Installation,
+) -> None:
+    world.cube.fail("resume", fault("connect", 408, ""), times=9)
+
+    outcome = await ask(world)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "cube-unknown-outcome"
+    assert world.cube.called("resume") == 2
+    assert not (await past(world)).resume_undone
