@@ -20,6 +20,7 @@ class Services:
     jobs: Jobs
     team_id: str
     bot_user_id: str
+    audit_channel: str = ""
     allowed_channels: tuple[str, ...] = ()
     """Where commands are taken; empty = everywhere."""
     once: Once = field(default_factory=Once)

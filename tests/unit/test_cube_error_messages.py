@@ -36,9 +36,7 @@ def test_it_is_told_in_three_sentences_above_cube_s_own_words(case: dict[str, An
     error = CubeError(fault_of(case))
     what, todo = told(case)
 
-    message = failure_message(
-        Failed(code=code_of(error), what=what, safe=SAFE, todo=todo, detail=str(error))
-    )
+    message = failure_message(Failed(code=code_of(error), what=what, safe=SAFE, todo=todo, detail=str(error)))
 
     shown = as_text("", message.blocks)
     order = [shown.index(part) for part in ("What happened:", "What is safe:", "What to do:", "Code ")]
