@@ -2,13 +2,12 @@
 
 import asyncio
 import getpass
-import json
 import logging
 import sys
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,6 @@ from bot.adapters.slack_chat import SlackChat
 from bot.adapters.slack_identity import ask_identity
 from bot.adapters.studio import StudioHttp
 from bot.adapters.system import RandomIds, SystemClock
-from bot.checkup import Finding, examine
 from bot.domain.actors import Actor, ActorKind
 from bot.domain.errors import DomainError
 from bot.domain.outcome import Done
@@ -208,16 +206,6 @@ async def serve(settings: Settings, *, http: bool = False) -> int:
         return code
 
 
-async def check(settings: Settings, *, as_json: bool) -> int:
-    """Print every finding; 1 when one of them is not ok."""
-    worst = 0
-    async with _command_line(settings) as deps:
-        async for finding in examine(settings, deps):
-            worst = max(worst, 0 if finding.ok else 1)
-            sys.stdout.write(deps.redactor.text(_finding_line(finding, as_json)) + "\n")
-    return worst
-
-
 async def seed_default_home(settings: Settings, *, template: str, node: str) -> int:
     """Make a default home; 1 when that was refused or failed."""
     async with _command_line(settings) as deps:
@@ -254,15 +242,6 @@ async def _command_line(settings: Settings) -> AsyncIterator[Deps]:
     roster = Roster(settings.toml.roles.grants(), clock, unread)
     async with core(settings, redactor, roster, clock) as built:
         yield built.deps
-
-
-def _finding_line(finding: Finding, as_json: bool) -> str:  # noqa: FBT001 - handed on from the option
-    if as_json:
-        return json.dumps(asdict(finding))
-    mark = {True: "ok     ", False: "NOT OK ", None: "unknown"}[finding.ok]
-    return f"{mark}  {finding.subject}: {finding.note}" + (
-        f"\n         → {finding.cure}" if finding.cure else ""
-    )
 
 
 def _authorize(me: Any) -> Any:

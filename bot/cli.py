@@ -94,12 +94,20 @@ def demo() -> None:
 @app.command()
 def check(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON list of {subject, ok, note, cure}; ok null = unknown.")
+    ] = False,
+    http: Annotated[
+        bool, typer.Option("--http", help="Check for serve --http: the signing secret, no app token.")
+    ] = False,
 ) -> None:
-    """Prove every setting against the real Slack, Cube, nodes and database."""
-    from bot.app import check as run  # noqa: PLC0415 - see above
+    """Prove every setting against the real Slack, Cube, nodes and database; nothing is changed.
 
-    sys.exit(ending.run(run(load(), as_json=as_json)))
+    Ends with 0 when all is proved, 1 when something is wrong, 3 when nothing is but something is unknown.
+    """
+    from bot.checkup.run import run  # noqa: PLC0415 - see above
+
+    sys.exit(ending.run(run(os.environ, as_json=as_json, http=http)))
 
 
 template_app = typer.Typer(help="Templates and the default home.", no_args_is_help=True)

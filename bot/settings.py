@@ -15,11 +15,20 @@ from bot.domain.durations import MAX_SECONDS, read_duration
 from bot.domain.environment import env_name_problem
 from bot.domain.rules import MIN_IDLE, Lifecycle, Limits, NodeRules, Rules, StudioRules
 
+_PORTS = 65_536
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class SettingsError(Exception):
-    """A setting is missing or wrong; the message names it and shows the right form."""
+    """A setting is missing or wrong; the message names it and shows the right form.
+
+    ``name`` is the variable, or empty for the TOML file; ``cure`` says in one sentence what to do.
+    """
+
+    def __init__(self, message: str, *, name: str = "", cure: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.cure = cure
 
 
 class _Section(BaseModel):
@@ -224,17 +233,21 @@ def database_url(environ: Mapping[str, str] = os.environ) -> str:
     return environ.get("HERMES_BOT_DATABASE_URL") or f"sqlite:///{beside}"
 
 
-def load(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read everything.
+def load(environ: Mapping[str, str] = os.environ, *, without_toml: bool = False) -> Settings:
+    """Read everything; ``without_toml`` is for whoever has met an error in that file and goes on looking.
 
     Raises:
         SettingsError: naming the variable or the TOML key.
     """
     path = config_path(environ)
-    toml = _toml(path, environ)
+    toml = TomlSettings.model_construct(nodes=()) if without_toml else _toml(path, environ)
     bot_token = environ.get("SLACK_BOT_TOKEN", "")
     if not bot_token:
-        raise SettingsError("SLACK_BOT_TOKEN is not set; it is the xoxb- token of the app's OAuth page.")
+        raise SettingsError(
+            "SLACK_BOT_TOKEN is not set; it is the xoxb- token of the app's OAuth page.",
+            name="SLACK_BOT_TOKEN",
+            cure="Set SLACK_BOT_TOKEN to the Bot User OAuth Token of the app's page OAuth & Permissions.",
+        )
     offset = environ.get("HERMES_BOT_CLOCK_OFFSET_FILE")
     try:
         return Settings(
@@ -265,8 +278,12 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
 
 def _port(environ: Mapping[str, str]) -> int:
     text = environ.get("CUBE_PROXY_PORT_HTTP") or "80"
-    if not text.isdecimal():
-        raise SettingsError(f"CUBE_PROXY_PORT_HTTP must be a port number, for example 80; it is {text!r}.")
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < _PORTS):
+        raise SettingsError(
+            f"CUBE_PROXY_PORT_HTTP must be a port number, for example 80; it is {text!r}.",
+            name="CUBE_PROXY_PORT_HTTP",
+            cure="Set CUBE_PROXY_PORT_HTTP to the port of CubeProxy, which is 80 unless somebody changed it.",
+        )
     return int(text)
 
 
@@ -276,7 +293,11 @@ def _log(environ: Mapping[str, str]) -> Literal["json", "console"]:
         return "json"
     if text == "console":
         return "console"
-    raise SettingsError(f"HERMES_BOT_LOG must be json or console; it is {text!r}.")
+    raise SettingsError(
+        f"HERMES_BOT_LOG must be json or console; it is {text!r}.",
+        name="HERMES_BOT_LOG",
+        cure="Set HERMES_BOT_LOG to json or console.",
+    )
 
 
 def _toml(path: Path, environ: Mapping[str, str]) -> TomlSettings:
@@ -284,7 +305,8 @@ def _toml(path: Path, environ: Mapping[str, str]) -> TomlSettings:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise SettingsError(
-            f"{path} does not exist; set HERMES_BOT_CONFIG, or copy the example from README.md."
+            f"{path} does not exist; set HERMES_BOT_CONFIG, or copy the example from README.md.",
+            cure="Set HERMES_BOT_CONFIG to the TOML file of this installation; README.md has an example.",
         ) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path} cannot be read: {error}") from error

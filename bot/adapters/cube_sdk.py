@@ -383,4 +383,18 @@ def _view(entry: Mapping[str, Any]) -> SandboxView:
 
 
 def _template(info: Any) -> TemplateView:
-    return TemplateView(template_id=info.template_id, name=info.name, status=info.status)
+    request, replicas = info.create_request, info.replicas
+    ports = request.get("exposedPorts") if isinstance(request, dict) else None
+    told = isinstance(ports, list) and all(isinstance(port, int) for port in ports)
+    copies = [entry for entry in replicas or () if isinstance(entry, dict)]
+    return TemplateView(
+        template_id=info.template_id,
+        name=info.name,
+        status=info.status,
+        exposed_ports=frozenset(ports) if told and ports else None,
+        replicas=tuple((_node_of(copy), str(copy.get("status") or "")) for copy in copies) or None,
+    )
+
+
+def _node_of(replica: Mapping[str, Any]) -> str:
+    return str(replica.get("nodeID") or replica.get("nodeId") or replica.get("node_id") or "")

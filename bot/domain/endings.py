@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.errors import CubeError, DomainError
-from bot.domain.explanations import code_of, sentences
+from bot.domain.explanations import PRESS_CONTINUE, TRY_AGAIN, code_of, sentences
 from bot.domain.outcome import Failed, Offer, Refused, Unknown
 from bot.domain.provisioning import PortHealth, Step
 from bot.domain.sandbox import SandboxView
 
 FINISH_OR_REMOVE = (Offer.CONTINUE, Offer.STOP)
 SAFE_ON_NODE = "The home and workspace are safe on the node."
-TRY_AGAIN = "Press Continue to try again; an administrator finds more in the bot's log."
+CONTINUE_OR_ASK = "Press Continue to try again; an administrator finds more in the bot's log."
 
 
 def kept(sandbox_id: str) -> str:
@@ -28,7 +28,7 @@ def offers(sandbox_id: str) -> tuple[Offer, ...]:
 
 def broken(error: DomainError, sandbox_id: str, *, recorded: bool) -> Refused | Failed:
     """Another system failed. Before the intent was recorded, that is a refusal: nothing was changed."""
-    what, todo = sentences(error)
+    what, todo = sentences(error, again=PRESS_CONTINUE if recorded else TRY_AGAIN)
     if not recorded:
         return refused_by(code_of(error), what, todo, str(error))
     return Failed(
@@ -68,7 +68,7 @@ def bug(error: Exception, step: Step, sandbox_id: str, *, recorded: bool) -> Ref
         code="internal-error",
         what=what,
         safe=kept(sandbox_id),
-        todo=TRY_AGAIN,
+        todo=CONTINUE_OR_ASK,
         detail=type(error).__name__,
         offers=offers(sandbox_id),
         sandbox=sandbox_id,
@@ -77,7 +77,7 @@ def bug(error: Exception, step: Step, sandbox_id: str, *, recorded: bool) -> Ref
 
 def create_unknown(error: CubeError) -> Unknown:
     """Cube did not say whether it made the sandbox, and we have not found one."""
-    what, todo = sentences(error)
+    what, todo = sentences(error, again=PRESS_CONTINUE)
     return Unknown(
         code="create-unknown",
         what=f"{what} We looked for the sandbox and have not found one yet.",

@@ -7,6 +7,10 @@ from bot.domain.cube_errors import CubeFault
 from bot.domain.errors import CubeError, DomainError, GuestError, NodeError
 from bot.domain.locks import LockUnavailableError
 
+TRY_AGAIN = "Try again in a minute"
+PRESS_CONTINUE = "Press Continue"
+"""Below what a create left behind."""
+
 _CUBE: dict[str, tuple[str, str]] = {
     "check-template": (
         "Cube does not know the template.",
@@ -46,7 +50,7 @@ _CUBE: dict[str, tuple[str, str]] = {
     ),
     "search-before-retry": (
         "Cube did not say whether it made the change.",
-        "Press Continue: it looks for the sandbox first and never makes a second one.",
+        "{again}: it looks first, and nothing is done twice.",
     ),
     "cube-unavailable": ("Cube does not answer.", "Try again in a minute."),
     "check-api-key": (
@@ -65,7 +69,7 @@ _CUBE: dict[str, tuple[str, str]] = {
     "wait-or-resume": ("The sandbox is paused or just pausing.", "Wait a moment and try again."),
     "list-listeners": (
         "Nothing listens on that port in the sandbox.",
-        "Press Continue to start Studio again.",
+        "{again}, or start its Studio with `/hermes resume HOME`.",
     ),
     "retry-then-report-route": (
         "Cube's proxy cannot reach the sandbox.",
@@ -127,7 +131,7 @@ _NODE: dict[str, tuple[str, str]] = {
     ),
     "disk-full": (
         "The node's disk is full.",
-        "An administrator makes room there; then press Continue or create again.",
+        "An administrator makes room there; then try again.",
     ),
     "default-home-missing": (
         "There is no default home to fill a new home from.",
@@ -140,32 +144,32 @@ _NODE: dict[str, tuple[str, str]] = {
 }
 
 _GUEST: dict[str, tuple[str, str]] = {
-    "guest-timeout": ("The sandbox took too long.", "Press Continue to try this step again."),
+    "guest-timeout": ("The sandbox took too long.", "{again}."),
     "guest-program-failed": (
         "Our program inside the sandbox failed.",
-        "Press Continue to try this step again.",
+        "{again}; if it stays, `/hermes diagnose HOME` tells more.",
     ),
     "studio-did-not-start": (
         "Studio did not get ready.",
-        "Press Continue to start it again; its last words are below.",
+        "{again}; its last words are below.",
     ),
     "studio-login-failed": (
         "Studio runs, but we could not make its sign-in safe: somebody else may have come first.",
-        "Do not use it. Press Continue once; if it fails again, stop it; an administrator can reset it.",
+        "Do not use it. {again}, once; if it fails again, stop it: an administrator can reset it.",
     ),
     "studio-unknown-generation": (
         "We cannot tell how people sign in to this Studio.",
-        "An administrator sets `[studio] auth` to `token` or `users` and restarts the bot; then Continue.",
+        "An administrator sets `[studio] auth` to `token` or `users` and restarts the bot; then try again.",
     ),
     "unsafe-home-entry": (
         "Something else stands in the home where Studio or the bot needs a file or directory of its own.",
-        "Rename what is named below, inside the sandbox or on the node; then press Continue.",
+        "Rename what is named below, inside the sandbox or on the node; then try again.",
     ),
     "too-many-skills": (
         "A Skills directory holds more entries than the bot looks at.",
-        "Move some out of the one named below, inside the sandbox or on the node; then press Continue.",
+        "Move some out of the one named below, inside the sandbox or on the node; then try again.",
     ),
-    "overlay-failed": ("The public Skills could not be linked.", "Press Continue to try this step again."),
+    "overlay-failed": ("The public Skills could not be linked.", "{again}."),
 }
 
 _LOCKS = (
@@ -180,7 +184,7 @@ _AUDIT = (
 
 _OTHER = (
     "Something failed that we have no words for.",
-    "Press Continue to try again; an administrator finds more in the bot's log.",
+    "{again}; an administrator finds more in the bot's log.",
 )
 
 
@@ -197,8 +201,16 @@ def code_of(error: DomainError) -> str:
     return "internal-error"
 
 
-def sentences(error: DomainError) -> tuple[str, str]:
-    """(what happened, what to do next)."""
+def sentences(error: DomainError, *, again: str = TRY_AGAIN) -> tuple[str, str]:
+    """(what happened, what to do next).
+
+    ``again`` says how to try again where this is told, such as the button that stands below.
+    """
+    what, todo = _both(error)
+    return what, todo.format(again=again)
+
+
+def _both(error: DomainError) -> tuple[str, str]:
     if isinstance(error, CubeError):
         return _of_cube(error.fault)
     if isinstance(error, NodeError):

@@ -162,6 +162,10 @@ class TemplateView:
     template_id: str
     name: str = ""
     status: str = ""
+    exposed_ports: frozenset[int] | None = None
+    """Reachable from every node; None where the platform does not tell."""
+    replicas: tuple[tuple[str, str], ...] | None = None
+    """(Cube's node id, status) of its copies; None where the platform does not tell."""
 
     @property
     def ready(self) -> bool:

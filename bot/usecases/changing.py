@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from bot.domain.actors import Action, Actor, decide
 from bot.domain.audit import AuditRow, AuditUnavailableError
-from bot.domain.errors import CubeError, DomainError
+from bot.domain.errors import DomainError
 from bot.domain.explanations import code_of, sentences
 from bot.domain.outcome import Outcome, Refused
 from bot.domain.sandbox import SandboxState, SandboxView
@@ -150,8 +150,6 @@ def gone(found: Found) -> Refused:
 def not_begun(error: DomainError) -> Refused:
     """Another system failed before anything was changed."""
     what, todo = sentences(error)
-    if isinstance(error, CubeError) and not error.fault.retryable and "Continue" in todo:
-        todo = "Try again in a minute."
     return Refused(code=code_of(error), what=what, safe=NOTHING_CHANGED, todo=todo, detail=str(error))
 
 

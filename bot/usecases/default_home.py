@@ -106,12 +106,12 @@ def _failed(error: Exception) -> Failed:
             todo=ON_A_COMMAND_LINE,
             detail=type(error).__name__,
         )
-    what, todo = sentences(error)
+    what, todo = sentences(error, again=ON_A_COMMAND_LINE.rstrip("."))
     return Failed(
         code=code_of(error),
         what=what,
         safe="No home in use was touched.",
-        todo=ON_A_COMMAND_LINE if "Continue" in todo else todo,
+        todo=todo,
         detail=str(error),
     )
 

@@ -182,10 +182,9 @@ def _undone_before(claim: AuditRow | None) -> Refused:
 
 
 def _not_set(job: Change, error: DomainError) -> Failed:
-    _, todo = sentences(error)
+    _, todo = sentences(error, again=f"Type `/hermes keep {_target(job)} 2h` again")
     return Failed(
-        code=code_of(error), what="Cube did not take the new idle time.", safe=_AS_BEFORE,
-        todo=f"Try again: `/hermes keep {_target(job)} 2h`." if "Continue" in todo else todo,
+        code=code_of(error), what="Cube did not take the new idle time.", safe=_AS_BEFORE, todo=todo,
         detail=str(error), sandbox=job.sandbox_id,
     )  # fmt: skip
 

@@ -202,7 +202,7 @@ async def _destroy(found: Found, deps: Deps) -> Outcome[Stopped]:
     try:
         ended = await end(found.view, deps)
     except CubeError as error:
-        what, todo = sentences(error)
+        what, todo = sentences(error, again=f"Ask again with `/hermes stop {found.home or sandbox_id}`")
         return Failed(
             code=code_of(error),
             what=what,

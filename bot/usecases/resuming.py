@@ -262,7 +262,7 @@ def _left_nothing(error: CubeError) -> bool:
 
 def _refused(job: Change, error: CubeError) -> Failed:
     """Cube did not wake it. It is never tried again by itself."""
-    what, todo = sentences(error)
+    what, todo = sentences(error, again="Press Resume")
     safe = f"It was left as it is. {HOMES_ARE_SAFE}"
     if error.fault.kind in _WORDS:
         what, safe, todo = _WORDS[error.fault.kind]
@@ -270,8 +270,6 @@ def _refused(job: Change, error: CubeError) -> Failed:
         what = "Cube cannot wake this sandbox: its pause has left nothing to wake up from."
         safe = f"{HOMES_ARE_SAFE} {_LOST}"
         todo = "Stop it and create a new one with the same home."
-    elif "Continue" in todo:
-        todo = "Press Resume to try again: it looks first, and wakes nothing twice."
     lasting = bool(for_good(error))
     return Failed(
         code=code_of(error), what=what, safe=safe, todo=todo, detail=str(error),
@@ -334,7 +332,7 @@ def _half(job: Change, error: DomainError) -> Failed:
         what=f"The sandbox is awake, but whether all in it is well could not be told. {what}",
         safe=f"The sandbox runs, with its memory. {HOMES_ARE_SAFE}",
         todo="Open its Studio; if that does not work, stop it and create it again with the same home."
-        if inside or "Continue" in todo
+        if inside
         else todo,
         detail=str(error),
         offers=(Offer.OPEN, Offer.STOP),
