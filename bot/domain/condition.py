@@ -201,6 +201,8 @@ def _own(beat: Heartbeat, view: SandboxView) -> bool:
 def _without_sign(sight: Sight, view: SandboxView) -> Judged:
     if _just_changed(sight, view) and not sight.studio:
         return _judged(Condition.STARTING)
+    if sight.studio and _just_made_or_woken(sight, view):
+        return _judged(Condition.STARTING, "It has just started; Studio works, and its heartbeat is due.")
     beat = sight.heartbeat if sight.heartbeat and _own(sight.heartbeat, view) else None
     if sight.reached:
         return _judged(Condition.DEGRADED, _answers_without_sign(sight, beat))
@@ -227,12 +229,16 @@ def _answers_without_sign(sight: Sight, beat: Heartbeat | None) -> str:
 
 
 def _just_changed(sight: Sight, view: SandboxView) -> bool:
-    changes = [when for when in (moment(view.started_at), sight.past.changed_at) if when]
     used = last_activity(view, sight.past)
     ours = used is not None and sight.probed_at is not None and used <= sight.probed_at + OWN_MARGIN
-    return any(abs(sight.now - when) < START_GRACE for when in changes) or (
+    return _just_made_or_woken(sight, view) or (
         used is not None and not ours and abs(sight.now - used) < WAKE_GRACE
     )
+
+
+def _just_made_or_woken(sight: Sight, view: SandboxView) -> bool:
+    changes = [when for when in (moment(view.started_at), sight.past.changed_at) if when]
+    return any(abs(sight.now - when) < START_GRACE for when in changes)
 
 
 def _degraded(sight: Sight, beat: Heartbeat) -> Judged:

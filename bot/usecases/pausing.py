@@ -1,12 +1,13 @@
 """Pausing a sandbox: only what Cube shows as paused counts as done, and nothing is paused into its death."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from bot.domain.actors import Action
 from bot.domain.cube_errors import FaultClass
 from bot.domain.errors import CubeError
 from bot.domain.explanations import code_of, is_unknown_outcome, sentences
+from bot.domain.idle import IdleKind, idle_left
 from bot.domain.outcome import Done, Failed, Offer, Outcome, Unknown
 from bot.domain.past import IDLE
 from bot.domain.sandbox import SandboxState
@@ -21,6 +22,8 @@ ASK_AGAIN_AFTER = 5.0
 """A pause whose answer was lost, and of which nothing is to be seen for so long, is asked for once more."""
 
 NEVER = -1
+
+KEPT_FOR_EVER = "Its idle time was set to never first, and stays so until somebody sets another one."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,25 @@ async def _act(job: Change) -> Outcome[Paused]:
     if past.ours:
         return await job.end(await _pause(job))
     try:
-        await job.deps.cube.set_timeout(job.sandbox_id, NEVER)
+        await _never_ends(job)
     except CubeError as error:
         return await job.end(_unprotected(error))
-    return await job.end(await _pause(job, kept_for_ever=True), {IDLE: NEVER})
+    outcome = await _pause(job, kept_for_ever=True)
+    if isinstance(outcome, Failed | Unknown) and outcome.code != "sandbox-gone":
+        outcome = replace(outcome, safe=f"{outcome.safe} {KEPT_FOR_EVER}")
+    return await job.end(outcome, {IDLE: NEVER})
+
+
+async def _never_ends(job: Change) -> None:
+    """Set its idle time to never. An answer that was lost is judged by looking."""
+    try:
+        await job.deps.cube.set_timeout(job.sandbox_id, NEVER)
+    except CubeError as error:
+        if not is_unknown_outcome(error.fault):
+            raise
+        seen = await state_now(job.sandbox_id, job.deps)
+        if seen is None or idle_left(seen, job.deps.clock.now()).kind is not IdleKind.NEVER:
+            raise
 
 
 async def _pause(job: Change, *, kept_for_ever: bool = False) -> Outcome[Paused]:
@@ -164,9 +182,9 @@ def _unprotected(error: CubeError) -> Failed:
     _, todo = sentences(error)
     return Failed(
         code=code_of(error),
-        what="The sandbox was not paused: it is none of mine, and its idle time could not be set to never.",
+        what="The sandbox was not paused: I did not make it, and could not set its idle time to never first.",
         safe="It runs as before. Paused as it is, the end of its idle time could have destroyed it.",
-        todo=todo,
+        todo="Wait a minute, then try again." if "Continue" in todo else todo,
         detail=str(error),
     )
 

@@ -58,11 +58,16 @@ async def find(target: str, deps: Deps) -> Found | Refused:
     if ids.sandbox_id(target):
         view = await sighted(deps, target)
         if view is None:
-            return _not_found(f"There is no sandbox `{target}`.")
+            return _not_found(
+                f"There is no sandbox `{target}`, or none any more.",
+                "`/hermes status` shows those that there are; `/hermes create home=NAME` makes one.",
+            )
         return Found((await labelled([view], deps))[0])
     occupancy = await look(deps, target)
     if not occupancy.on_home:
-        return _not_found(f"No sandbox runs on home {target}.")
+        return _not_found(
+            f"No sandbox runs on home {target}.", f"Make one with `/hermes create home={target}`."
+        )
     if len(occupancy.on_home) > 1:
         several = ", ".join(f"`{view.sandbox_id}`" for view in occupancy.on_home)
         return Refused(
@@ -74,10 +79,10 @@ async def find(target: str, deps: Deps) -> Found | Refused:
     return Found(occupancy.on_home[0])
 
 
-def _not_found(what: str) -> Refused:
+def _not_found(what: str, todo: str) -> Refused:
     return Refused(
         code="sandbox-not-found",
         what=what,
         safe="Homes and workspaces stay on the node, whatever happens to a sandbox.",
-        todo="Make one with `/hermes create home=NAME`.",
+        todo=todo,
     )

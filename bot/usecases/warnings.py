@@ -31,6 +31,10 @@ class PauseWarning:
     workspace: str
     node: str
     deadline: datetime
+    dies: bool = False
+    """Not made by this bot: Cube may destroy it then instead of pausing it."""
+    wakes_on_use: bool = True
+    """Opening its Studio wakes it."""
 
 
 def pace(lead: int) -> float:
@@ -52,7 +56,11 @@ async def due_warnings(deps: Deps) -> list[PauseWarning]:
         return []
     views = await labelled(near, deps)
     pasts = await remembered(views, deps)
-    found = [_warning(view) for view in views if _soon(view, pasts[view.sandbox_id], now, deps)]
+    found = [
+        _warning(view, pasts[view.sandbox_id], deps)
+        for view in views
+        if _soon(view, pasts[view.sandbox_id], now, deps)
+    ]
     return [one for one in found if one and not await deps.log.of_request(one.mark)]
 
 
@@ -81,11 +89,12 @@ def _soon(view: SandboxView, past: Past, now: datetime, deps: Deps) -> bool:
     return deadline is not None and (idle < 0 or deadline - now <= timedelta(seconds=idle / 2))
 
 
-def _warning(view: SandboxView) -> PauseWarning | None:
+def _warning(view: SandboxView, past: Past, deps: Deps) -> PauseWarning | None:
     deadline = moment(view.end_at)
     if deadline is None or not view.owner or view.owner.startswith("cli:"):
         return None
     return PauseWarning(
         mark=f"w-{view.sandbox_id}-{int(deadline.timestamp())}", owner=view.owner, sandbox_id=view.sandbox_id,
         home=view.home, workspace=view.workspace, node=view.node, deadline=deadline,
+        dies=not past.ours, wakes_on_use=deps.rules.lifecycle.auto_resume,
     )  # fmt: skip

@@ -11,6 +11,8 @@ from bot.usecases.resuming import Resumed, StudioNow
 from handlers.render import blocks, limits
 from handlers.render.mrkdwn import bold, code, person, prose, seconds
 
+NEVER_ENDS = " I did not make it, so its idle time was set to never first."
+
 LINES = 12
 """Lines that share one paragraph; a longer one would be cut."""
 
@@ -65,8 +67,10 @@ def _line(item: Item) -> str:
         case None:
             return f":hourglass_flowing_sand: {what} …"
         case Done(value=Paused() as paused):
-            return f":double_vertical_bar: {what} " + (
-                "slept already." if paused.already else f"sleeps ({seconds(paused.seconds)})."
+            return (
+                f":double_vertical_bar: {what} "
+                + ("slept already." if paused.already else f"sleeps ({seconds(paused.seconds)}).")
+                + (NEVER_ENDS if paused.kept_for_ever else "")
             )
         case Done(value=Resumed() as resumed):
             restarted = " Its Studio had died: I started it again."

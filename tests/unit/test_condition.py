@@ -110,3 +110,21 @@ def test_the_sentence_is_about_this_very_case(seen: dict[str, Any], words: str) 
 )
 def test_a_length_of_time_has_one_unit(seconds: float, text: str) -> None:
     assert ago(seconds) == text
+
+
+def test_a_studio_that_was_just_restarted_and_works_is_not_called_degraded_for_an_old_heartbeat() -> None:
+    changed = NOW - timedelta(seconds=3)
+
+    judged = judge(
+        Sight(
+            view=view(),
+            now=NOW,
+            heartbeat=beat(age=5),
+            reached=True,
+            studio=True,
+            past=Past(changed_at=changed),
+        )
+    )
+
+    assert judged.condition is Condition.STARTING
+    assert "has stopped" not in judged.sentence

@@ -1,18 +1,21 @@
 """Pausing: only what Cube shows as paused is done, and nothing is paused into its death."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from contract.doubles import fault
 from installation import ADMIN, APPROVER, OPERATOR, OPERATOR2, OUTSIDER, Installation, install
 
-from bot.domain.actors import Actor
+from bot.domain.actors import Action, Actor
 from bot.domain.outcome import Done, Failed, Outcome, Refused, Unknown
 from bot.domain.sandbox import SandboxState, SandboxView
+from bot.usecases.bulk import Item
 from bot.usecases.changing import ChangeRequest
 from bot.usecases.past import remembered
 from bot.usecases.pausing import PAUSE_SECONDS, Paused, pause
+from handlers.render.bulk import bulk_message
 
 FOREIGN = "f" * 32
 
@@ -208,12 +211,14 @@ async def test_a_sandbox_of_others_never_times_out_before_it_is_paused(world: In
 
 async def test_a_sandbox_of_others_that_cannot_be_made_safe_is_not_paused(world: Installation) -> None:
     foreign(world)
+    world.cube.sandboxes[FOREIGN] = replace(world.cube.sandboxes[FOREIGN], end_at="2026-01-01T00:00:00Z")
     world.cube.fail("set_timeout", fault("timeout", 504, ""))
 
     outcome = await ask(world, ADMIN, FOREIGN)
 
     assert isinstance(outcome, Failed)
     assert "could have destroyed it" in outcome.safe
+    assert "Continue" not in outcome.todo, "there is no such button"
     assert world.cube.called("pause") == 0
 
 
@@ -259,3 +264,29 @@ async def test_a_sandbox_of_others_that_somebody_works_on_is_named_by_its_id(wor
 
     assert isinstance(outcome, Refused)
     assert outcome.what == f"Another job is working on sandbox `{FOREIGN}` right now."
+
+
+async def test_a_never_whose_answer_was_lost_and_that_holds_is_enough(world: Installation) -> None:
+    foreign(world)
+    world.cube.fail("set_timeout", fault("timeout", 408, ""), after=True)
+
+    assert (await ask(world, APPROVER, FOREIGN)).code == "paused"
+
+
+async def test_a_pause_that_fails_after_the_idle_time_was_changed_tells_that_too(world: Installation) -> None:
+    foreign(world)
+    world.cube.fail("pause", fault("pause", 500, "CubeMaster returned error code 130596: dial tcp"))
+
+    outcome = await ask(world, APPROVER, FOREIGN)
+
+    assert isinstance(outcome, Failed)
+    assert "idle time was set to never" in outcome.safe
+
+
+def test_a_line_of_many_tells_that_an_idle_time_was_changed() -> None:
+    paused = Paused(sandbox_id=FOREIGN, home="beta", owner="U_OPERATOR", kept_for_ever=True)
+    items = [Item(sandbox_id=FOREIGN, home="beta", outcome=Done("paused", paused))]
+
+    message = bulk_message(Action.PAUSE, "U_OPERATOR", items)
+
+    assert "its idle time was set to never first" in str(message.blocks)

@@ -159,3 +159,29 @@ async def test_without_a_lead_nothing_is_looked_at(desk: Desk) -> None:
 
 def test_a_short_lead_is_looked_at_often() -> None:
     assert [pace(lead) for lead in (5, 60, 600)] == [2.0, 12.0, 60.0]
+
+
+async def test_of_one_that_cube_may_destroy_it_is_not_said_that_nothing_is_lost(desk: Desk) -> None:
+    [made] = desk.world.cube.sandboxes.values()
+    other = "f" * 32
+    desk.world.cube.sandboxes = {other: replace(made, sandbox_id=other)}
+    idle_for(desk.world, 240)
+
+    await warn_owners(desk.services)
+
+    [text] = told(desk)
+    assert "goes to sleep or is destroyed" in text
+    assert "Nothing is lost" not in text
+
+
+async def test_where_use_does_not_wake_it_is_not_said_to(desk: Desk) -> None:
+    rules = desk.world.deps.rules
+    lifecycle = replace(rules.lifecycle, auto_resume=False)
+    desk.world.deps = replace(desk.world.deps, rules=replace(rules, lifecycle=lifecycle))
+    desk.services = replace(desk.services, deps=desk.world.deps)
+    idle_for(desk.world, 240)
+
+    await warn_owners(desk.services)
+
+    [text] = told(desk)
+    assert "/hermes resume" in text
