@@ -28,7 +28,7 @@ def offers(sandbox_id: str) -> tuple[Offer, ...]:
 
 def broken(error: DomainError, sandbox_id: str, *, recorded: bool) -> Refused | Failed:
     """Another system failed. Before the intent was recorded, that is a refusal: nothing was changed."""
-    what, todo = sentences(error)
+    what, todo = sentences(error, may_continue=recorded)
     if not recorded:
         return refused_by(code_of(error), what, todo, str(error))
     return Failed(

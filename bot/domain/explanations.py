@@ -1,96 +1,10 @@
 """What happened and what to do, for every error of the outside world that a person may meet."""
 
-from http import HTTPStatus
-
 from bot.domain.audit import AuditUnavailableError
 from bot.domain.cube_errors import CubeFault
+from bot.domain.cube_words import CUBE_ADVICE, cube_sentences
 from bot.domain.errors import CubeError, DomainError, GuestError, NodeError
 from bot.domain.locks import LockUnavailableError
-
-_CUBE: dict[str, tuple[str, str]] = {
-    "check-template": (
-        "Cube does not know the template.",
-        "Ask an administrator which templates are READY, or create with `template=NAME`.",
-    ),
-    "wait-and-retry": (
-        "Cube is still busy with another change of this sandbox.",
-        "Wait half a minute and try again.",
-    ),
-    "treat-as-paused": (
-        "The sandbox is paused already.",
-        "Nothing needs to be done; opening its Studio wakes it.",
-    ),
-    "recreate-keep-home": (
-        "Cube cannot resume this sandbox.",
-        "Stop it, then create a new one with the same home.",
-    ),
-    "quarantine-and-escalate": (
-        "Cube cannot delete this sandbox.",
-        "Leave it as it is, and tell the people who run Cube.",
-    ),
-    "use-allowed-prefix": (
-        "Cube does not allow mounts from this directory of the node.",
-        "An administrator adds the node's `shared_root` to Cube's allowed mount prefixes.",
-    ),
-    "create-source-dir": (
-        "A directory to mount does not exist on the node that Cube chose.",
-        "Try again; if it stays, an administrator checks `cube_node` of each node in the settings.",
-    ),
-    "show-capacity-back-off": (
-        "Cube has no room for another sandbox right now.",
-        "Stop a sandbox that nobody uses, or try again in a few minutes.",
-    ),
-    "check-node": (
-        "Cube cannot reach the node.",
-        "Try again in a minute; if it stays, an administrator should look at the node.",
-    ),
-    "search-before-retry": (
-        "Cube did not say whether it made the change.",
-        "Press Continue: it looks for the sandbox first and never makes a second one.",
-    ),
-    "cube-unavailable": ("Cube does not answer.", "Try again in a minute."),
-    "check-api-key": (
-        "Cube refused the bot's key.",
-        "An administrator sets `CUBE_API_KEY` and restarts the bot.",
-    ),
-    "check-traffic-token": (
-        "The sandbox refuses requests without its traffic token.",
-        "Stop it and create a new one with the same home.",
-    ),
-    "slow-down": ("Cube asks us to slow down.", "Try again in a minute."),
-    "fix-request": (
-        "Cube did not accept the request.",
-        "Cube's own words are below; if they do not help, show them to an administrator.",
-    ),
-    "wait-or-resume": ("The sandbox is paused or just pausing.", "Wait a moment and try again."),
-    "list-listeners": (
-        "Nothing listens on that port in the sandbox.",
-        "Press Continue to start Studio again.",
-    ),
-    "retry-then-report-route": (
-        "Cube's proxy cannot reach the sandbox.",
-        "Try again in a few seconds; if it stays, tell the people who run Cube.",
-    ),
-    "sandbox-gone": (
-        "The sandbox is being destroyed.",
-        "Wait half a minute, then create a new one with the same home.",
-    ),
-    "confirm-absence": ("Cube does not know this sandbox any more.", "Create a new one with the same home."),
-    "already-deleted": (
-        "The sandbox was destroyed already.",
-        "Create a new one with the same home when you need it.",
-    ),
-}
-
-_ENOSPC = "no space left on device"
-_NO_ROOM_TO_MOUNT = (
-    "The node that Cube chose has no room for another mount, or its disk is full.",
-    "An administrator looks there: a disk with room means leaked mounts, which a restart of Cubelet frees.",
-)
-_CUBE_FAILED = (
-    "Cube answered with an error of its own.",
-    "Try again in a minute; if it stays, tell the people who run Cube. Its own words are below.",
-)
 
 _NODE: dict[str, tuple[str, str]] = {
     "node-unreachable": (
@@ -183,6 +97,8 @@ _OTHER = (
     "Press Continue to try again; an administrator finds more in the bot's log.",
 )
 
+__all__ = ["CUBE_ADVICE", "GUEST_CODES", "NODE_CODES", "code_of", "is_unknown_outcome", "sentences"]
+
 
 def code_of(error: DomainError) -> str:
     """The stable outcome code of an error."""
@@ -197,10 +113,13 @@ def code_of(error: DomainError) -> str:
     return "internal-error"
 
 
-def sentences(error: DomainError) -> tuple[str, str]:
-    """(what happened, what to do next)."""
+def sentences(error: DomainError, *, may_continue: bool | None = None) -> tuple[str, str]:
+    """(what happened, what to do next).
+
+    ``may_continue``: whether the message will have a Continue button; None = one about making a sandbox has.
+    """
     if isinstance(error, CubeError):
-        return _of_cube(error.fault)
+        return cube_sentences(error.fault, may_continue=may_continue) or _OTHER
     if isinstance(error, NodeError):
         return _NODE.get(error.code, _OTHER)
     if isinstance(error, GuestError):
@@ -210,20 +129,10 @@ def sentences(error: DomainError) -> tuple[str, str]:
     return _AUDIT if isinstance(error, AuditUnavailableError) else _OTHER
 
 
-def _of_cube(fault: CubeFault) -> tuple[str, str]:
-    """By its advice, and more exactly where Cube's own words allow it."""
-    if fault.advice_key == "cube-unavailable" and fault.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return _NO_ROOM_TO_MOUNT if _ENOSPC in fault.message else _CUBE_FAILED
-    return _CUBE.get(fault.advice_key, _OTHER)
-
-
 def is_unknown_outcome(fault: CubeFault) -> bool:
     """Whether the change may have happened although no success was told."""
     return fault.kind == "unknown_outcome"
 
-
-CUBE_ADVICE = frozenset(_CUBE)
-"""Every advice that Cube faults may carry; a test holds it against the classifier."""
 
 NODE_CODES = frozenset(_NODE)
 """Every code of a ``NodeError``; a test holds it against the adapters."""

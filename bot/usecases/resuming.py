@@ -249,8 +249,6 @@ def _refused(job: Change, error: CubeError) -> Failed:
         what = "Cube cannot wake this sandbox: its pause has left nothing to wake up from."
         safe = f"{HOMES_ARE_SAFE} {_LOST}"
         todo = "Stop it and create a new one with the same home."
-    elif "Continue" in todo:
-        todo = "Press Resume to try again: it looks first, and wakes nothing twice."
     lasting = bool(for_good(error))
     return Failed(
         code=code_of(error), what=what, safe=safe, todo=todo, detail=str(error),
