@@ -118,6 +118,7 @@ class CubeFault:
         status: HTTP status, None when no answer came.
         code: Cube's six-digit code, None when the answer has none.
         retry_after_s: seconds the answer asked to wait, None when it named none.
+        operation: what was asked of Cube, as `classify` takes it.
     """
 
     kind: FaultClass
@@ -127,6 +128,7 @@ class CubeFault:
     status: int | None = None
     code: int | None = None
     retry_after_s: int | None = None
+    operation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,7 @@ def classify(operation: str, status: int | None, body: str, headers: Mapping[str
         status=status,
         code=code,
         retry_after_s=_seconds(retry_after),
+        operation=operation,
     )
 
 

@@ -1,100 +1,21 @@
 """What happened and what to do, for every error of the outside world that a person may meet."""
 
-from http import HTTPStatus
-
 from bot.domain.audit import AuditUnavailableError
 from bot.domain.cube_errors import CubeFault
+from bot.domain.cube_words import CUBE_ADVICE, PRESS_CONTINUE, TRY_AGAIN, cube_sentences
 from bot.domain.errors import CubeError, DomainError, GuestError, NodeError
 from bot.domain.locks import LockUnavailableError
 
-TRY_AGAIN = "Try again in a minute"
-PRESS_CONTINUE = "Press Continue"
-"""Below what a create left behind."""
-
-_CUBE: dict[str, tuple[str, str]] = {
-    "check-template": (
-        "Cube does not know the template.",
-        "Ask an administrator which templates are READY, or create with `template=NAME`.",
-    ),
-    "wait-and-retry": (
-        "Cube is still busy with another change of this sandbox.",
-        "Wait half a minute and try again.",
-    ),
-    "treat-as-paused": (
-        "The sandbox is paused already.",
-        "Nothing needs to be done; opening its Studio wakes it.",
-    ),
-    "recreate-keep-home": (
-        "Cube cannot resume this sandbox.",
-        "Stop it, then create a new one with the same home.",
-    ),
-    "quarantine-and-escalate": (
-        "Cube cannot delete this sandbox.",
-        "Leave it as it is, and tell the people who run Cube.",
-    ),
-    "use-allowed-prefix": (
-        "Cube does not allow mounts from this directory of the node.",
-        "An administrator adds the node's `shared_root` to Cube's allowed mount prefixes.",
-    ),
-    "create-source-dir": (
-        "A directory to mount does not exist on the node that Cube chose.",
-        "Try again; if it stays, an administrator checks `cube_node` of each node in the settings.",
-    ),
-    "show-capacity-back-off": (
-        "Cube has no room for another sandbox right now.",
-        "Stop a sandbox that nobody uses, or try again in a few minutes.",
-    ),
-    "check-node": (
-        "Cube cannot reach the node.",
-        "Try again in a minute; if it stays, an administrator should look at the node.",
-    ),
-    "search-before-retry": (
-        "Cube did not say whether it made the change.",
-        "{again}: it looks first, and nothing is done twice.",
-    ),
-    "cube-unavailable": ("Cube does not answer.", "Try again in a minute."),
-    "check-api-key": (
-        "Cube refused the bot's key.",
-        "An administrator sets `CUBE_API_KEY` and restarts the bot.",
-    ),
-    "check-traffic-token": (
-        "The sandbox refuses requests without its traffic token.",
-        "Stop it and create a new one with the same home.",
-    ),
-    "slow-down": ("Cube asks us to slow down.", "Try again in a minute."),
-    "fix-request": (
-        "Cube did not accept the request.",
-        "Cube's own words are below; if they do not help, show them to an administrator.",
-    ),
-    "wait-or-resume": ("The sandbox is paused or just pausing.", "Wait a moment and try again."),
-    "list-listeners": (
-        "Nothing listens on that port in the sandbox.",
-        "{again}, or start its Studio with `/hermes resume HOME`.",
-    ),
-    "retry-then-report-route": (
-        "Cube's proxy cannot reach the sandbox.",
-        "Try again in a few seconds; if it stays, tell the people who run Cube.",
-    ),
-    "sandbox-gone": (
-        "The sandbox is being destroyed.",
-        "Wait half a minute, then create a new one with the same home.",
-    ),
-    "confirm-absence": ("Cube does not know this sandbox any more.", "Create a new one with the same home."),
-    "already-deleted": (
-        "The sandbox was destroyed already.",
-        "Create a new one with the same home when you need it.",
-    ),
-}
-
-_ENOSPC = "no space left on device"
-_NO_ROOM_TO_MOUNT = (
-    "The node that Cube chose has no room for another mount, or its disk is full.",
-    "An administrator looks there: a disk with room means leaked mounts, which a restart of Cubelet frees.",
-)
-_CUBE_FAILED = (
-    "Cube answered with an error of its own.",
-    "Try again in a minute; if it stays, tell the people who run Cube. Its own words are below.",
-)
+__all__ = [
+    "CUBE_ADVICE",
+    "GUEST_CODES",
+    "NODE_CODES",
+    "PRESS_CONTINUE",
+    "TRY_AGAIN",
+    "code_of",
+    "is_unknown_outcome",
+    "sentences",
+]
 
 _NODE: dict[str, tuple[str, str]] = {
     "node-unreachable": (
@@ -206,13 +127,13 @@ def sentences(error: DomainError, *, again: str = TRY_AGAIN) -> tuple[str, str]:
 
     ``again`` says how to try again where this is told, such as the button that stands below.
     """
-    what, todo = _both(error)
+    if isinstance(error, CubeError):
+        return cube_sentences(error.fault, again=again)
+    what, todo = _of(error)
     return what, todo.format(again=again)
 
 
-def _both(error: DomainError) -> tuple[str, str]:
-    if isinstance(error, CubeError):
-        return _of_cube(error.fault)
+def _of(error: DomainError) -> tuple[str, str]:
     if isinstance(error, NodeError):
         return _NODE.get(error.code, _OTHER)
     if isinstance(error, GuestError):
@@ -222,20 +143,10 @@ def _both(error: DomainError) -> tuple[str, str]:
     return _AUDIT if isinstance(error, AuditUnavailableError) else _OTHER
 
 
-def _of_cube(fault: CubeFault) -> tuple[str, str]:
-    """By its advice, and more exactly where Cube's own words allow it."""
-    if fault.advice_key == "cube-unavailable" and fault.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return _NO_ROOM_TO_MOUNT if _ENOSPC in fault.message else _CUBE_FAILED
-    return _CUBE.get(fault.advice_key, _OTHER)
-
-
 def is_unknown_outcome(fault: CubeFault) -> bool:
     """Whether the change may have happened although no success was told."""
     return fault.kind == "unknown_outcome"
 
-
-CUBE_ADVICE = frozenset(_CUBE)
-"""Every advice that Cube faults may carry; a test holds it against the classifier."""
 
 NODE_CODES = frozenset(_NODE)
 """Every code of a ``NodeError``; a test holds it against the adapters."""

@@ -125,7 +125,7 @@ async def test_what_cannot_be_resumed_is_not_tried_again_and_its_home_gets_a_new
 
     assert claims.code == "cube-unresumable-tap-busy"
     assert f"Sandbox {sandbox} was kept" in claims.safe
-    assert claims.todo == "Stop it, then create a new one with the same home."
+    assert claims.todo.startswith("Stop it with `/hermes stop NAME`, then make a new one")
     assert "Device or resource busy" in await thread.text()
     assert (await calls(site) - before)["cube connect"] == 1
     await thread.press("hermes.stop.ask")
