@@ -49,6 +49,9 @@ _NONSENSE = (ValueError, KeyError, AttributeError, TypeError)
 ATTEMPTS = 3
 """How often a call is made at most when Cube's answer says that it may be repeated, and after how long."""
 
+_NEVER = "9999-"
+"""The year that some versions write where others leave the end out."""
+
 _GRACE_SECONDS = 2.0
 """What the deadline inside a thread has before the one outside gives up on the thread."""
 
@@ -370,13 +373,14 @@ def _raise_refusal(operation: str, answer: requests.Response) -> None:
 
 def _view(entry: Mapping[str, Any]) -> SandboxView:
     mounts = entry.get("volumeMounts") or []
+    end_at = str(entry.get("endAt") or "")
     return SandboxView(
         sandbox_id=str(entry["sandboxID"]),
         state=SandboxState.of(str(entry.get("state", ""))),
         template=str(entry.get("templateID") or ""),
         metadata={str(k): str(v) for k, v in (entry.get("metadata") or {}).items()},
         started_at=str(entry.get("startedAt") or ""),
-        end_at=entry.get("endAt"),
+        end_at=None if end_at.startswith(_NEVER) else end_at or None,
         host_id=str(entry.get("clientID") or ""),
         mounts=tuple((str(m.get("path", "")), bool(m.get("readOnly"))) for m in mounts),
     )

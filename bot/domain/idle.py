@@ -7,8 +7,8 @@ from enum import StrEnum
 from bot.domain.condition import moment
 from bot.domain.sandbox import SandboxState, SandboxView
 
-_END_OF_TIME = 9999
-"""The year that some versions of Cube write for never."""
+TWO_HOURS = 7_200
+"""Seconds that *Keep 2 h* sets."""
 
 
 class IdleKind(StrEnum):
@@ -43,7 +43,5 @@ def idle_left(view: SandboxView, now: datetime) -> Idle:
     deadline = moment(view.end_at)
     if deadline is None:
         return Idle(IdleKind.UNKNOWN)
-    if deadline.year >= _END_OF_TIME:
-        return Idle(IdleKind.NEVER)
     left = (deadline - now).total_seconds()
     return Idle(IdleKind.LEFT, left) if left > 0 else Idle(IdleKind.DUE)

@@ -11,7 +11,7 @@ from bot.domain.actors import Action, Actor, decide
 from bot.domain.audit import AuditRow, AuditUnavailableError
 from bot.domain.errors import DomainError
 from bot.domain.explanations import code_of, sentences
-from bot.domain.idle import IdleKind
+from bot.domain.idle import TWO_HOURS, IdleKind
 from bot.domain.outcome import Done, Offer, Outcome, Refused
 from bot.domain.sandbox import MOUNTS_KEY, Places, SandboxState, SandboxView
 from bot.domain.sensible import sensible
@@ -88,9 +88,10 @@ async def check_now(sandbox_id: str, actor: Actor, channel: str, deps: Deps) -> 
 
 
 def allowed_acts(seen: Seen, actor: Actor, deps: Deps) -> tuple[Action, ...]:
-    """What makes sense on it now, and this person may. What has no end needs no longer idle time."""
+    """What makes sense on it now, and this person may. No shorter idle time is offered as a longer one."""
     role = deps.roster.role_of(actor)
-    endless = seen.idle.kind is IdleKind.NEVER
+    longer = seen.past.timeout if seen.past and seen.past.timeout else 0
+    endless = seen.idle.kind is IdleKind.NEVER or longer >= TWO_HOURS
     return tuple(
         action
         for action in sensible(seen.judged.condition, seen.view.state, listed=seen.view.listed)

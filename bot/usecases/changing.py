@@ -163,7 +163,7 @@ async def _busy(action: Action, found: Found, deps: Deps) -> Refused:
             return Refused(
                 code="already-decided",
                 what=f"<@{latest.actor}> {doing.get(action, 'is just changing it')}.",
-                safe="Your press changed nothing.",
+                safe="This time nothing was changed.",
                 todo="Wait a moment; the thread of that says how it ended.",
                 facts={"by": latest.actor},
                 sandbox=found.view.sandbox_id,

@@ -7,7 +7,7 @@ from bot.domain.actors import Action
 from bot.domain.condition import ago
 from bot.domain.condition import moment as cube_moment
 from bot.domain.heartbeat import Heartbeat
-from bot.domain.idle import IdleKind
+from bot.domain.idle import TWO_HOURS, IdleKind
 from bot.domain.sandbox import SandboxState
 from bot.ports import Message
 from bot.usecases.card import Card
@@ -19,7 +19,6 @@ from handlers.render.limits import Block
 from handlers.render.mrkdwn import bold, code, escape, moment, person, prose
 from handlers.render.states import SIGNS, idle, studio
 
-TWO_HOURS = 7_200
 NEVER = -1
 
 COUNTS_AS_USE = (

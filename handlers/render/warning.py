@@ -2,14 +2,13 @@
 
 from datetime import datetime
 
+from bot.domain.idle import TWO_HOURS
 from bot.ports import Message
 from bot.usecases.warnings import PauseWarning
 from handlers.buttons import Press
 from handlers.render import blocks, limits
 from handlers.render.mrkdwn import code, moment, seconds
 from handlers.render.sleep import subject_of
-
-TWO_HOURS = 7200
 
 _SLEEPS = {
     True: "Nothing is lost: its memory and its programs are kept, and opening its Studio wakes it again.",

@@ -59,7 +59,7 @@ async def test_what_was_there_before_a_pause_is_there_after_two_have_pressed_res
     assert [row["code"] for row in rows] == ["paused", "resumed"]
     winner = rows[1]["actor"]
     loser = APPROVER if winner == OPERATOR else OPERATOR
-    assert f"@{winner} is just waking it" in await site.told(loser, "Your press changed nothing.")
+    assert f"@{winner} is just waking it" in await site.told(loser, "This time nothing was changed.")
     assert await connects(site) == before + 1
 
 

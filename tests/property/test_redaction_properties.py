@@ -177,6 +177,7 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 
 @given(json_values, st.lists(secrets, max_size=2))
 @settings(max_examples=300, deadline=None)
+@example([5000000], ["000000"])
 def test_a_payload_keeps_its_shape_and_is_stable(value: Any, known: list[str]) -> None:
     redactor = Redactor(known)
 
@@ -196,6 +197,8 @@ def same_shape(before: Any, after: Any) -> bool:
         if not isinstance(after, list) or len(before) != len(after):
             return after == MARKER
         return all(same_shape(*pair) for pair in zip(before, after, strict=True))
+    if isinstance(before, int) and isinstance(after, str):  # a number can hold a secret of digits
+        return MARKER in after
     return type(before) is type(after) or after == MARKER
 
 

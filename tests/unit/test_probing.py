@@ -67,7 +67,6 @@ def test_our_own_probe_does_not_count_as_somebody_elses_use(
         (view(90, SandboxState.UNKNOWN), "unknown"),
         (view(90, listed=False), "unknown"),
         (SandboxView(sandbox_id="a", state=SandboxState.RUNNING, end_at="soon"), "unknown"),
-        (SandboxView(sandbox_id="a", state=SandboxState.RUNNING, end_at="9999-12-31T23:59:59Z"), "never"),
     ],
 )
 def test_idle_time_is_read_from_the_deadline_and_never_guessed(seen: SandboxView, kind: str) -> None:
