@@ -174,7 +174,6 @@ async def serve(settings: Settings, *, http: bool = False) -> int:
             jobs=jobs,
             team_id=str(me["team_id"]),
             bot_user_id=str(me["user_id"]),
-            audit_channel=settings.toml.channels.audit,
             allowed_channels=() if "*" in settings.toml.channels.allowed else settings.toml.channels.allowed,
         )
         register(app, services)

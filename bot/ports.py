@@ -403,8 +403,6 @@ class Message:
     classic: tuple[Mapping[str, Any], ...] | None = None
     whole: str = ""
     """All that it says, where something was cut to fit; it goes into a file beside the message."""
-    name: str = ""
-    """Of that file, where it is a document of its own, such as ``audit.csv``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ class Services:
     jobs: Jobs
     team_id: str
     bot_user_id: str
-    audit_channel: str = ""
     allowed_channels: tuple[str, ...] = ()
     """Where commands are taken; empty = everywhere."""
     once: Once = field(default_factory=Once)

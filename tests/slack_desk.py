@@ -211,7 +211,6 @@ def open_desk(
     *,
     jobs: Jobs | None = None,
     allowed_channels: tuple[str, ...] = (),
-    audit_channel: str = "",
     world: Installation | None = None,
     chat: MemoryChat | None = None,
 ) -> Desk:
@@ -225,7 +224,6 @@ def open_desk(
         team_id=TEAM,
         bot_user_id=BOT,
         allowed_channels=allowed_channels,
-        audit_channel=audit_channel,
     )
     result = AuthorizeResult(enterprise_id=None, team_id=TEAM, bot_user_id=BOT, bot_id="B_HERMES")
 

@@ -47,7 +47,6 @@ class _Draft:
 
     form: Body
     whole: str
-    name: str = ""
 
 
 class SlackChat:
@@ -94,7 +93,7 @@ class SlackChat:
                 line = ""
                 known = bool(draft.whole) and self._attached.get((channel, ts)) == _digest(draft.whole)
                 if draft.whole:
-                    line = ATTACHED if known else (await self._stored(draft, stored)).line
+                    line = ATTACHED if known else (await self._stored(draft.whole, stored)).line
                 answer = await self._edit(channel, ts, draft, line, (), turns)
                 if draft.whole and not known:
                     thread_ts = str((answer.get("message") or {}).get("thread_ts") or ts)
@@ -169,7 +168,7 @@ class SlackChat:
             stored: list[Stored] = []
 
             async def post(draft: _Draft) -> Posted:
-                line = (await self._stored(draft, stored)).line if draft.whole else ""
+                line = (await self._stored(draft.whole, stored)).line if draft.whole else ""
                 body = base | self._body(draft, line, reveal, metadata=mark)
                 known = self._direct.get(place, "") if person else place
                 answer = await self._posting.post(body, turns, stands_in=known)
@@ -191,10 +190,10 @@ class SlackChat:
         body = {"channel": channel, "ts": ts, **self._body(draft, line, reveal)}
         return await self._calls.web("chat.update", body, repeatable=True, turns=turns)
 
-    async def _stored(self, draft: _Draft, stored: list[Stored]) -> Stored:
+    async def _stored(self, whole: str, stored: list[Stored]) -> Stored:
         """The upload of one message's whole text, made once whatever forms the message takes."""
         if not stored:
-            stored.append(await self._files.store(draft.whole, draft.name))
+            stored.append(await self._files.store(whole))
         return stored[0]
 
     async def _share(
@@ -228,7 +227,7 @@ class SlackChat:
         forms = list(forms_of(message, plans=plans))
         for number, form in enumerate(forms, start=1):
             try:
-                return await send(self._draft(form, message, reveal))
+                return await send(self._draft(form, message.whole, reveal))
             except ChatError as error:
                 if error.code not in REFUSED or number == len(forms):
                     raise
@@ -239,12 +238,12 @@ class SlackChat:
                     self._plan_refused_until = self._clock.monotonic() + PLAN_REFUSED_FOR
         raise AssertionError("a message has at least one form")
 
-    def _draft(self, form: Body, message: Message, reveal: Collection[str]) -> _Draft:
+    def _draft(self, form: Body, whole: str, reveal: Collection[str]) -> _Draft:
         # Redacted before it is cut, because half a secret is a secret that no redactor knows.
-        clean, whole = self._clean(form, reveal), message.whole
+        clean = self._clean(form, reveal)
         if not whole and not is_short(clean):
             whole = as_text(clean["text"], clean.get("blocks", ()))
-        return _Draft(clean, self._redactor.text(whole), message.name)
+        return _Draft(clean, self._redactor.text(whole))
 
     def _body(self, draft: _Draft, line: str, reveal: Collection[str], **more: Any) -> Body:
         return self._clean({**shortened(draft.form, line), **more}, reveal)

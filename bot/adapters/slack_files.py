@@ -27,7 +27,6 @@ class Stored:
 
     file_id: str = ""
     why: str = ""
-    title: str = TITLE
 
     @property
     def line(self) -> str:
@@ -41,25 +40,21 @@ class WholeTexts:
     def __init__(self, calls: SlackCalls) -> None:
         self._calls = calls
 
-    async def store(self, text: str, name: str = "") -> Stored:
-        """Upload, under a name of its own or as the whole of its message.
-
-        Never raises ``ChatError``: the message goes out without its file too.
-        """
+    async def store(self, text: str) -> Stored:
+        """Upload. Never raises ``ChatError``: the message goes out without its file too."""
         content = text.encode()
-        told = {"filename": name or NAME, "alt_txt": f"The file {name}" if name else ALT}
-        query = {**told, "length": str(len(content))}
+        query = {"filename": NAME, "length": str(len(content)), "alt_txt": ALT}
         try:
             place = await self._calls.web("files.getUploadURLExternal", query, repeatable=True, how="form")
             await self._calls.upload(str(place["upload_url"]), content)
         except ChatError as error:
             logger.warning("the whole of a cut message could not be uploaded: %s", error.code)
             return Stored(why=error.code)
-        return Stored(str(place["file_id"]), title=name or TITLE)
+        return Stored(str(place["file_id"]))
 
     async def share(self, stored: Stored, channel: str, thread_ts: str, turns: Turns) -> str:
         """Show the file in the thread. Gives what the message has to say instead; empty when all is well."""
-        listed = [{"id": stored.file_id, "title": stored.title}]
+        listed = [{"id": stored.file_id, "title": TITLE}]
         shown = {"files": listed, "channel_id": channel, "thread_ts": thread_ts}
         try:
             await self._calls.web("files.completeUploadExternal", shown, turns=turns)

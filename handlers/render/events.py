@@ -14,9 +14,6 @@ _DID = {
     "diagnose": "examined it",
     "reveal": "opened its Studio",
     "check": "asked it whether it answers",
-    "cancel": "cancelled it",
-    "audit": "read the audit log",
-    "seed-default": "made a default home",
 }
 _WANTED = {
     "create": "make it",
@@ -27,9 +24,6 @@ _WANTED = {
     "diagnose": "examine it",
     "reveal": "open its Studio",
     "check": "ask it whether it answers",
-    "cancel": "cancel it",
-    "audit": "read the audit log",
-    "seed-default": "make a default home",
 }
 _CODES = {
     "stop-asked": "asked to stop it",
@@ -37,9 +31,6 @@ _CODES = {
     "stop-dismissed": "decided to keep it",
     "studio-restarted": "started its Studio again",
     "already-running": "wanted to wake it, and it was awake",
-    "audit-read": "read the audit log",
-    "head-posted": "posted the head of the audit log",
-    "pause-warned": "warned its owner that it would soon go to sleep",
     SANDBOX_GONE: "found that it was gone",
 }
 

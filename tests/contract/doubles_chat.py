@@ -51,7 +51,6 @@ class KeptFile:
     channel: str
     thread_ts: str
     text: str
-    name: str = ""
 
 
 @dataclass
@@ -220,7 +219,7 @@ class MemoryChat(Failing):
         if not message.whole and fits(clean["text"], clean["blocks"]):
             return clean["text"], clean["blocks"]
         whole = self.redactor.text(message.whole or as_text(clean["text"], clean["blocks"]))
-        line = self._filed(KeptFile(channel, thread_ts, whole, message.name))
+        line = self._filed(KeptFile(channel, thread_ts, whole))
         note = small_print(line)
         most = MESSAGE_BLOCKS - (len(clean["blocks"]) <= MESSAGE_BLOCKS)
         kept = [dict(b) for b in fit(clean["blocks"], most)]

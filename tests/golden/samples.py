@@ -30,7 +30,6 @@ from handlers.render import (
 )
 from handlers.verbs import BY_NAME
 from tests.golden import states, values
-from tests.golden.audit_samples import audit_samples
 from tests.golden.corpus import Payload, Sample, constant, payloads, sample
 from tests.golden.sleep_samples import sleep_samples
 from tests.golden.values import ANGRY, AT, LONGEST_ID, LONGEST_PERSON, PERSON
@@ -58,7 +57,6 @@ def samples() -> Iterator[Sample]:
     yield from _notices()
     yield from _form()
     yield from sleep_samples()
-    yield from audit_samples()
 
 
 def _help() -> Iterator[Sample]:
