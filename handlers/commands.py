@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
 from bot.usecases.whoami import whoami
-from handlers import creating, diagnosing, status, stopping
+from handlers import auditing, creating, diagnosing, status, stopping
 from handlers.conversation import answer
 from handlers.form_open import open_form
 from handlers.grammar import Command, Refusal, parse
@@ -33,6 +33,7 @@ ANSWERS: Mapping[str, Answer] = {
     "status": status.status,
     "stop": stopping.ask,
     "diagnose": diagnosing.ask,
+    "audit": auditing.audit,
     "whoami": _whoami,
     "help": _help,
 }

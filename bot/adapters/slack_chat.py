@@ -43,7 +43,7 @@ FILES_REMEMBERED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """One form of a message, redacted. ``file`` is what it brings along, or all that it says when it is cut."""
+    """One form of a message, redacted. ``file`` is what it brings along, or all that a cut one says."""
 
     form: Body
     file: Enclosure | None

@@ -51,7 +51,7 @@ def brought_along(attachment: Attachment, text: str) -> Enclosure:
         alt=named,
         attached=f"{named}: a file in this thread.",
         not_attached=f"{named}: the file could not be attached ({{why}}). Please ask again.",
-        perhaps=f"{named}: Slack did not confirm the file; it may be in this thread. If it is not, ask again.",
+        perhaps=f"{named}: Slack did not confirm the file; it may be in this thread, else ask again.",
         no_place=f"{named}: no file can stand here.",
     )
 

@@ -238,7 +238,7 @@ class MemoryChat(Failing):
 
     def _filed(self, file: KeptFile, about: str) -> str:
         if not file.thread_ts:
-            return f"{about}, because Slack takes no longer messages."
+            return f"{about}: no file can stand here; Slack takes no longer messages."
         if file.channel in PUBLIC - MEMBER_OF:
             return f"{about}: the file could not be attached (not_in_channel)."
         if file not in self.files:
