@@ -175,6 +175,7 @@ async def serve(settings: Settings, *, http: bool = False) -> int:
             team_id=str(me["team_id"]),
             bot_user_id=str(me["user_id"]),
             allowed_channels=() if "*" in settings.toml.channels.allowed else settings.toml.channels.allowed,
+            audit_channel=settings.toml.channels.audit,
         )
         register(app, services)
         await roster.refresh()

@@ -23,8 +23,8 @@ from bot.domain.audit import (
     ChainFault,
     ChainHead,
     ChainReport,
-    timestamp,
 )
+from bot.domain.audit_table import cells, plain_row
 from bot.domain.ids import home_id
 from bot.ports import AuditLog
 
@@ -36,7 +36,6 @@ UNREADABLE: Final = 3
 """Exit code: the log could not be read, or the output not be written. (2 is a wrong command line.)"""
 
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 T = TypeVar("T")
 
@@ -114,7 +113,7 @@ def _add_list(app: typer.Typer, open_log: OpenLog, now: Callable[[], datetime]) 
 
         rows = _with_log(open_log, database, fetch)
         if as_json:
-            typer.echo(json.dumps([_plain(row) for row in rows], ensure_ascii=False))
+            typer.echo(json.dumps([plain_row(row) for row in rows], ensure_ascii=False))
         else:
             for row in rows:
                 typer.echo(_line(row))
@@ -221,7 +220,7 @@ async def _opened(open_log: OpenLog, database: str | None) -> AsyncIterator[Audi
 async def _write_jsonl(rows: AsyncIterator[AuditRow], file: TextIO) -> int:
     count = 0
     async for row in rows:
-        file.write(json.dumps(_plain(row), ensure_ascii=False) + "\n")
+        file.write(json.dumps(plain_row(row), ensure_ascii=False) + "\n")
         count += 1
     return count
 
@@ -231,9 +230,7 @@ async def _write_csv(rows: AsyncIterator[AuditRow], file: TextIO) -> int:
     table.writerow(COLUMNS)
     count = 0
     async for row in rows:
-        plain = _plain(row) | {"details": json.dumps(_plain(row)["details"], ensure_ascii=False)}
-        cells = [str(plain[name]) for name in COLUMNS]
-        table.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
+        table.writerow(cells(row))
         count += 1
     return count
 
@@ -258,11 +255,6 @@ def _verdict(report: ChainReport) -> dict[str, Any]:
         "fault": fault.fault if fault else None,
         "problem": str(fault) if fault else None,
     }
-
-
-def _plain(row: AuditRow) -> dict[str, Any]:
-    """The row in the order of its columns, its time with its zone, its details as JSON."""
-    return {name: timestamp(row.at) if name == "at" else getattr(row, name) for name in COLUMNS}
 
 
 def _line(row: AuditRow) -> str:

@@ -395,6 +395,16 @@ class Redactor(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A text file that a message brings along, in its thread."""
+
+    name: str
+    """What it is saved as; the end of it says what it is, as in ``audit.csv``."""
+    title: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One chat message. ``classic`` blocks stand in where Slack refuses ``blocks``."""
 
@@ -403,6 +413,8 @@ class Message:
     classic: tuple[Mapping[str, Any], ...] | None = None
     whole: str = ""
     """All that it says, where something was cut to fit; it goes into a file beside the message."""
+    attachment: Attachment | None = None
+    """Goes into the thread in place of ``whole``. The message says whether it is there."""
 
 
 @dataclass(frozen=True, slots=True)

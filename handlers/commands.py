@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.outcome import NotDone
 from bot.usecases.whoami import whoami
-from handlers import creating, diagnosing, keeping, opening, pausing, status, stopping
+from handlers import auditing, creating, diagnosing, keeping, opening, pausing, status, stopping
 from handlers.conversation import answer
 from handlers.form_open import open_form
 from handlers.grammar import Command, Refusal, parse
@@ -37,6 +37,7 @@ ANSWERS: Mapping[str, Answer] = {
     "keep": keeping.keep_typed,
     "stop": stopping.ask,
     "diagnose": diagnosing.ask,
+    "audit": auditing.audit,
     "whoami": _whoami,
     "help": _help,
 }

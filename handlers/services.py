@@ -22,6 +22,8 @@ class Services:
     bot_user_id: str
     allowed_channels: tuple[str, ...] = ()
     """Where commands are taken; empty = everywhere."""
+    audit_channel: str = ""
+    """Where the audit log may be read by all; empty = nowhere."""
     once: Once = field(default_factory=Once)
     homes: Homes = field(default_factory=Homes)
 

@@ -224,6 +224,7 @@ def open_desk(
         team_id=TEAM,
         bot_user_id=BOT,
         allowed_channels=allowed_channels,
+        audit_channel="C_AUDIT",
     )
     result = AuthorizeResult(enterprise_id=None, team_id=TEAM, bot_user_id=BOT, bot_id="B_HERMES")
 

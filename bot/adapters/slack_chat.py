@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack_calls import Body, SlackCalls
-from bot.adapters.slack_files import ATTACHED, NO_PLACE, Stored, WholeTexts
+from bot.adapters.slack_files import Enclosure, Files, Stored, brought_along, whole_text
 from bot.adapters.slack_forms import REFUSED, forms_of, has_plan, is_short, plain, shortened
 from bot.adapters.slack_lanes import Lanes
 from bot.adapters.slack_pace import (
@@ -43,10 +43,15 @@ FILES_REMEMBERED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """One form of a message, redacted. ``whole`` is all that it says, where that is more than it can hold."""
+    """One form of a message, redacted. ``file`` is what it brings along, or all that a cut one says."""
 
     form: Body
-    whole: str
+    file: Enclosure | None
+
+    @property
+    def no_place(self) -> str:
+        """What it says where no file can stand."""
+        return self.file.no_place if self.file else ""
 
 
 class SlackChat:
@@ -57,7 +62,7 @@ class SlackChat:
         self._redactor = redactor
         self._clock = clock
         self._posting = Posting(self._calls, clock)
-        self._files = WholeTexts(self._calls)
+        self._files = Files(self._calls)
         self._lanes = Lanes(
             clock,
             posts=Pace(clock, interval=POST_EVERY, burst=POST_BURST),
@@ -91,11 +96,12 @@ class SlackChat:
 
             async def edit(draft: _Draft) -> None:
                 line = ""
-                known = bool(draft.whole) and self._attached.get((channel, ts)) == _digest(draft.whole)
-                if draft.whole:
-                    line = ATTACHED if known else (await self._stored(draft.whole, stored)).line
+                file = draft.file
+                known = file is not None and self._attached.get((channel, ts)) == _digest(file.text)
+                if file:
+                    line = file.attached if known else (await self._stored(file, stored)).line
                 answer = await self._edit(channel, ts, draft, line, (), turns)
-                if draft.whole and not known:
+                if file and not known:
                     thread_ts = str((answer.get("message") or {}).get("thread_ts") or ts)
                     await self._share(stored[0], Posted(channel, ts), thread_ts, draft, (), turns)
 
@@ -108,7 +114,7 @@ class SlackChat:
         base = {"channel": channel, "user": user} | ({"thread_ts": thread_ts} if thread_ts else {})
 
         async def send(draft: _Draft) -> None:
-            body = base | self._body(draft, NO_PLACE if draft.whole else "", ())
+            body = base | self._body(draft, draft.no_place, ())
             await self._calls.web("chat.postEphemeral", body, turns=self._whispers)
 
         await self._best(message, send, ())
@@ -117,7 +123,7 @@ class SlackChat:
         """Answer through a response URL, ephemerally, replacing nothing."""
 
         async def send(draft: _Draft) -> None:
-            body = self._body(draft, NO_PLACE if draft.whole else "", ())
+            body = self._body(draft, draft.no_place, ())
             answer = {"response_type": "ephemeral", "replace_original": False, **body}
             await self._calls.response_url(response_url, answer)
 
@@ -168,7 +174,7 @@ class SlackChat:
             stored: list[Stored] = []
 
             async def post(draft: _Draft) -> Posted:
-                line = (await self._stored(draft.whole, stored)).line if draft.whole else ""
+                line = (await self._stored(draft.file, stored)).line if draft.file else ""
                 body = base | self._body(draft, line, reveal, metadata=mark)
                 known = self._direct.get(place, "") if person else place
                 answer = await self._posting.post(body, turns, stands_in=known)
@@ -176,7 +182,7 @@ class SlackChat:
                 if person:
                     self._direct[place] = posted.channel
                     self._lanes.same(place, posted.channel)
-                if draft.whole:
+                if draft.file:
                     await self._share(stored[0], posted, thread_ts or posted.ts, draft, reveal, turns)
                 return posted
 
@@ -190,10 +196,10 @@ class SlackChat:
         body = {"channel": channel, "ts": ts, **self._body(draft, line, reveal)}
         return await self._calls.web("chat.update", body, repeatable=True, turns=turns)
 
-    async def _stored(self, whole: str, stored: list[Stored]) -> Stored:
-        """The upload of one message's whole text, made once whatever forms the message takes."""
+    async def _stored(self, file: Enclosure, stored: list[Stored]) -> Stored:
+        """The upload of one message's file, made once whatever forms the message takes."""
         if not stored:
-            stored.append(await self._files.store(whole))
+            stored.append(await self._files.store(file))
         return stored[0]
 
     async def _share(
@@ -212,12 +218,12 @@ class SlackChat:
         if not problem:
             if len(self._attached) >= FILES_REMEMBERED:
                 self._attached.pop(next(iter(self._attached)))
-            self._attached[posted.channel, posted.ts] = _digest(draft.whole)
+            self._attached[posted.channel, posted.ts] = _digest(stored.file.text)
             return
         try:
             await self._edit(posted.channel, posted.ts, draft, problem, reveal, turns)
         except ChatError as error:
-            logger.warning("a cut message in %s still promises its file: %s", posted.channel, error.code)
+            logger.warning("a message in %s still promises its file: %s", posted.channel, error.code)
 
     async def _best(
         self, message: Message, send: Callable[[_Draft], Awaitable[T]], reveal: Collection[str]
@@ -227,7 +233,7 @@ class SlackChat:
         forms = list(forms_of(message, plans=plans))
         for number, form in enumerate(forms, start=1):
             try:
-                return await send(self._draft(form, message.whole, reveal))
+                return await send(self._draft(form, message, reveal))
             except ChatError as error:
                 if error.code not in REFUSED or number == len(forms):
                     raise
@@ -238,12 +244,16 @@ class SlackChat:
                     self._plan_refused_until = self._clock.monotonic() + PLAN_REFUSED_FOR
         raise AssertionError("a message has at least one form")
 
-    def _draft(self, form: Body, whole: str, reveal: Collection[str]) -> _Draft:
+    def _draft(self, form: Body, message: Message, reveal: Collection[str]) -> _Draft:
         # Redacted before it is cut, because half a secret is a secret that no redactor knows.
         clean = self._clean(form, reveal)
+        if message.attachment:
+            text = self._redactor.text(message.attachment.text)
+            return _Draft(clean, brought_along(message.attachment, text))
+        whole = message.whole
         if not whole and not is_short(clean):
             whole = as_text(clean["text"], clean.get("blocks", ()))
-        return _Draft(clean, self._redactor.text(whole))
+        return _Draft(clean, whole_text(self._redactor.text(whole)) if whole else None)
 
     def _body(self, draft: _Draft, line: str, reveal: Collection[str], **more: Any) -> Body:
         return self._clean({**shortened(draft.form, line), **more}, reveal)

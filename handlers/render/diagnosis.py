@@ -2,7 +2,7 @@
 
 from bot.domain.diagnosis import Diagnosis, Finding
 from bot.domain.illnesses import ASLEEP, HEALTHY, Remedy, Weight
-from bot.ports import Message
+from bot.ports import Attachment, Message
 from bot.usecases.diagnose import Examined
 from handlers.buttons import Press
 from handlers.render import blocks, limits
@@ -82,7 +82,8 @@ def evidence_message(examined: Examined) -> Message:
     text = "What I saw, in short; all of it is in the file."
     lines = "\n".join(f"• *{side}:* {prose(line)}" for side, line in summary(examined.evidence))
     made = limits.message(text, [blocks.section(f"*What I saw, in short*\n{lines}")])
-    return Message(made.text, made.blocks, made.classic, whole=evidence_text(examined))
+    file = Attachment("evidence.txt", "All that I saw", evidence_text(examined))
+    return Message(made.text, made.blocks, made.classic, attachment=file)
 
 
 def _cure(finding: Finding) -> str:

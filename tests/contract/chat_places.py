@@ -56,6 +56,7 @@ class Workplace(Protocol):
     def advance(self, seconds: float) -> None: ...
     def refuse_plans(self) -> None: ...
     def files(self, channel: str, thread: str) -> list[str]: ...
+    def file_names(self, channel: str, thread: str) -> list[tuple[str, str]]: ...
 
 
 class InMemory:
@@ -97,6 +98,10 @@ class InMemory:
     def files(self, channel: str, thread: str) -> list[str]:
         return [f.text for f in self.chat.files if (f.channel, f.thread_ts) == (channel, thread)]
 
+    def file_names(self, channel: str, thread: str) -> list[tuple[str, str]]:
+        kept = [f for f in self.chat.files if (f.channel, f.thread_ts) == (channel, thread)]
+        return [(f.name, f.title) for f in kept]
+
 
 class OnStandIn:
     def __init__(self, redactor: Redactor, standin: SlackStandIn, clock: Clock | None = None) -> None:
@@ -123,6 +128,10 @@ class OnStandIn:
     def files(self, channel: str, thread: str) -> list[str]:
         shown = [m for m in self.standin.messages(channel, thread) if "files" in m]
         return [str((self.standin.file(m["files"][0]["id"]).content or b"").decode()) for m in shown]
+
+    def file_names(self, channel: str, thread: str) -> list[tuple[str, str]]:
+        shown = [m["files"][0] for m in self.standin.messages(channel, thread) if "files" in m]
+        return [(file["name"], file["title"]) for file in shown]
 
     def another(self, clock: Clock) -> SlackChat:
         """The adapter on the same stand-in, with a time of its own."""

@@ -46,11 +46,13 @@ class Kept:
 
 @dataclass(frozen=True)
 class KeptFile:
-    """The whole of a message that was cut."""
+    """The whole of a message that was cut, or what a message brought along."""
 
     channel: str
     thread_ts: str
     text: str
+    name: str = "whole-message.txt"
+    title: str = "The whole message"
 
 
 @dataclass
@@ -216,10 +218,15 @@ class MemoryChat(Failing):
             blocks = message.classic or ()
         said = {"text": message.text, "blocks": [dict(b) for b in blocks]}
         clean = self.redactor.payload(said, reveal=reveal)
-        if not message.whole and fits(clean["text"], clean["blocks"]):
+        brought = message.attachment
+        if not brought and not message.whole and fits(clean["text"], clean["blocks"]):
             return clean["text"], clean["blocks"]
-        whole = self.redactor.text(message.whole or as_text(clean["text"], clean["blocks"]))
-        line = self._filed(KeptFile(channel, thread_ts, whole))
+        if brought:
+            text = self.redactor.text(brought.text)
+            line = self._filed(KeptFile(channel, thread_ts, text, brought.name, brought.title), brought.title)
+        else:
+            whole = self.redactor.text(message.whole or as_text(clean["text"], clean["blocks"]))
+            line = self._filed(KeptFile(channel, thread_ts, whole), "Cut")
         note = small_print(line)
         most = MESSAGE_BLOCKS - (len(clean["blocks"]) <= MESSAGE_BLOCKS)
         kept = [dict(b) for b in fit(clean["blocks"], most)]
@@ -229,11 +236,11 @@ class MemoryChat(Failing):
             kept.append(note)
         return cut(clean["text"], TEXT), kept
 
-    def _filed(self, file: KeptFile) -> str:
+    def _filed(self, file: KeptFile, about: str) -> str:
         if not file.thread_ts:
-            return "This is not all: Slack takes no longer messages."
+            return f"{about}: no file can stand here; Slack takes no longer messages."
         if file.channel in PUBLIC - MEMBER_OF:
-            return "Cut. The whole of it could not be attached (not_in_channel)."
+            return f"{about}: the file could not be attached (not_in_channel)."
         if file not in self.files:
             self.files.append(file)
-        return "Cut. The whole of it is a file in this thread."
+        return f"{about}: a file in this thread."

@@ -1,6 +1,7 @@
 """What every chat does: the one in memory, and the adapter against the Slack stand-in."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from contract.chat_places import (
 
 from bot.adapters.redaction import Redactor
 from bot.domain.errors import ChatError
-from bot.ports import Message
+from bot.ports import Attachment, Message
 
 
 @pytest.fixture
@@ -284,6 +285,29 @@ async def test_a_file_holds_no_secret_either(place: Workplace) -> None:
     assert KNOWN in place.messages("D_U_OPERATOR")[0]["blocks"][0]["text"]["text"]
     [whole] = place.files("D_U_OPERATOR", posted.ts)
     assert KNOWN not in whole
+
+
+async def test_what_a_message_brings_along_is_a_file_in_its_thread(place: Workplace) -> None:
+    table = Attachment("audit.csv", "The audit log", f"who,what\nanna,{KNOWN}\n")
+
+    posted = await place.chat.post("C_OPS", replace(said("the log"), attachment=table))
+
+    [message] = [m for m in place.messages("C_OPS") if m["ts"] == posted.ts]
+    assert message["blocks"][-1]["elements"][-1]["text"] == "The audit log: a file in this thread."
+    assert place.file_names("C_OPS", posted.ts) == [("audit.csv", "The audit log")]
+    [text] = place.files("C_OPS", posted.ts)
+    assert text.startswith("who,what\nanna,")
+    assert KNOWN not in text
+
+
+async def test_where_what_it_brings_along_cannot_stand_the_message_says_so(place: Workplace) -> None:
+    table = Attachment("audit.csv", "The audit log", "who,what\n")
+
+    posted = await place.chat.post("C_PUBLIC", replace(said("the log"), attachment=table))
+
+    [message] = place.messages("C_PUBLIC")
+    assert "could not be attached (not_in_channel)" in message["blocks"][-1]["elements"][-1]["text"]
+    assert place.file_names("C_PUBLIC", posted.ts) == []
 
 
 async def test_no_half_secret_is_left_at_a_cut(place: Workplace) -> None:

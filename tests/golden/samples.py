@@ -13,6 +13,7 @@ from handlers.form_fields import Ticket
 from handlers.refusals import unbalanced_quotes, unknown_verb
 from handlers.render import (
     access,
+    audit,
     card,
     create_form,
     diagnosis,
@@ -54,6 +55,7 @@ def samples() -> Iterator[Sample]:
     yield from _untold()
     yield from _status()
     yield from _access()
+    yield from _audit()
     yield from _notices()
     yield from _form()
     yield from sleep_samples()
@@ -247,6 +249,14 @@ def _access() -> Iterator[Sample]:
     yield sample(access.access_view, "worst", values.WORST_ACCESS)
     yield sample(access.access_message, "worst", values.WORST_ACCESS)
     yield sample(access.access_message, "forged", values.access(home=ANGRY, sandbox_id="a" * 128))
+
+
+def _audit() -> Iterator[Sample]:
+    for label, reading in values.readings().items():
+        yield sample(audit.audit_announcement, label, reading)
+        yield sample(audit.audit_message, label, reading, "seq,at\n")
+    yield sample(audit.audit_elsewhere, "always")
+    yield sample(audit.audit_not_sent, "off", "messages_tab_disabled")
 
 
 def _notices() -> Iterator[Sample]:

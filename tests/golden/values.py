@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.domain.actors import Action, Actor, Role
+from bot.domain.audit import AuditRow
 from bot.domain.condition import Condition
 from bot.domain.cube_errors import CubeFault, FaultClass
 from bot.domain.diagnosis import Finding, diagnose
@@ -31,6 +32,7 @@ from bot.domain.provisioning import (
 )
 from bot.domain.skills import OverlayPlan
 from bot.usecases.access import Access
+from bot.usecases.audit import AuditQuery, Reading, Story
 from bot.usecases.diagnose import Examined
 from bot.usecases.lifecycle import Stopped, StopPlan
 from bot.usecases.recovery import Interrupted
@@ -181,6 +183,46 @@ WORST_ACCESS = access(
     password="<!channel>`&" + "p" * 4000,
     paused=True,
 )
+
+
+def audit_row(**changes: Any) -> AuditRow:
+    """A row of the audit log."""
+    given: dict[str, Any] = {
+        "seq": 7, "at": AT, "prev_hash": "0" * 64, "hash": "1" * 64, "request_id": REQUEST,
+        "phase": "outcome", "actor": PERSON, "actor_kind": "user", "action": "create", "home": "atlas",
+        "result": "ok", "code": "provisioned",
+    }  # fmt: skip
+    return AuditRow(**(given | changes))
+
+
+def readings() -> dict[str, Reading]:
+    """What reading the audit log may give."""
+    begun = audit_row(phase="intent", result="", code="")
+    failed = audit_row(action="pause", result="unknown", code="pause-unknown")
+    told = [
+        (begun, audit_row()),
+        (begun,),
+        (failed,),
+        (audit_row(action="keep", details={"timeout": 7200}),),
+        (audit_row(action="reveal", actor="cli:<anna>", actor_kind="cli", home="", sandbox=SANDBOX),),
+        (audit_row(action="audit", phase="reveal", home="", code="audit-read"),),
+        (audit_row(action="head-posted", phase="system", actor_kind="bot", home="", code="head-posted"),),
+    ]  # fmt: skip
+    angry = audit_row(
+        action=ANGRY, actor="cli:" + ANGRY, home=LONGEST_ID, result="failed", code="c" * 300, sandbox=ANGRY
+    )
+    query = AuditQuery(actor=Actor(PERSON), home="atlas", user=LONGEST_PERSON, since=AT)
+    usual = Reading(
+        query=AuditQuery(actor=Actor(PERSON)), at=AT, rows=tuple(row for rows in told for row in rows),
+        more=False, stories=tuple(Story(rows) for rows in told), requests=len(told),
+    )  # fmt: skip
+    return {
+        "usual": usual,
+        "nothing": replace(usual, query=query, rows=(), stories=(), requests=0),
+        "worst": replace(
+            usual, query=query, rows=(angry,) * 15, more=True, stories=(Story((angry,)),) * 15, requests=4000
+        ),
+    }
 
 
 def interrupted(**changes: Any) -> Interrupted:
