@@ -120,7 +120,7 @@ async def test_what_cannot_be_resumed_is_not_tried_again_and_its_home_gets_a_new
     before = await calls(site)
 
     await thread.press("hermes.create.continue")
-    await thread.saying("cannot resume this sandbox")
+    await thread.saying("Cube cannot wake this sandbox")
     claims = claims_in(await thread.text())
 
     assert claims.code == "cube-unresumable-tap-busy"
