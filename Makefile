@@ -5,9 +5,9 @@ PY := .venv/bin/python
 BIN := .venv/bin
 READY := .venv/.ready
 NODE_READY := tests/node/node_modules/.ready
-# Most of a test's time is waiting for servers that it has started, so two run at once: whole modules, because
+# Most of a test's time is waiting for servers that it has started, so three run at once: whole modules, because
 # their tests share servers, and in the order of the folders, which has the long ones first.
-SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
+SPREAD := -n 3 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test test-faults test-postgres test-browser test-types bench lint lock clean system
