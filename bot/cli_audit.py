@@ -230,7 +230,7 @@ async def _write_csv(rows: AsyncIterator[AuditRow], file: TextIO) -> int:
     table.writerow(COLUMNS)
     count = 0
     async for row in rows:
-        table.writerow(cells(row))
+        table.writerow(cells(plain_row(row)))
         count += 1
     return count
 

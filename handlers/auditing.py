@@ -79,7 +79,7 @@ async def _open(call: SlashCall, reading: Reading, services: Services) -> Conver
 
 
 def _table(rows: tuple[AuditRow, ...], redactor: Redactor) -> str:
-    return redactor.text(as_csv(rows))
+    return as_csv(rows, redactor)
 
 
 def _beginning(since: str, now: datetime) -> datetime | None:

@@ -1,6 +1,7 @@
 """Wherever a command is typed, and whoever types it, an answer arrives."""
 
 import json
+from typing import Any
 
 import pytest
 from e2e.installed import (
@@ -13,6 +14,7 @@ from e2e.installed import (
     OUTSIDER,
     Installed,
     Message,
+    Thread,
 )
 
 from bot.demo.reading import thread_text
@@ -141,6 +143,35 @@ async def test_refused_text_gets_an_example_and_is_not_repeated(
     assert "For example:" in answer
     assert example in answer
     assert "hush-hush" not in json.dumps(await site.control.transcript()) + site.log()
+
+
+async def test_audit_log_is_read_in_direct_messages_with_a_table_beside_it(site: Installed) -> None:
+    refused = await site.ask(OPERATOR, "audit since=24h")
+
+    thread = await site.type(APPROVER, "audit user=<@U_OPERATOR>", shows_in=f"D_{APPROVER}")
+    told = thread_text([await thread.saying("wanted to read the audit log: was refused")])
+
+    assert "you need to be an approver" in refused
+    assert "All rows: a file in this thread." in told
+    await thread.saying("That you read this has been recorded")
+    assert "in your direct messages" in await site.told(APPROVER, "The audit log is not for everybody")
+    [file] = await _files(site, thread)
+    assert file["name"].endswith(".csv")
+    async with site.http.get(f"{site.where['control']}/files/{file['id']}") as answer:
+        lines = (await answer.text()).splitlines()
+    assert lines[0].startswith('"seq","at","request_id","phase"')
+    assert "role-needed" in lines[1]
+    assert json.loads(site.rows(code="audit-read")[-1]["details"])["rows"] == len(lines) - 1
+
+
+async def _files(site: Installed, thread: Thread) -> list[dict[str, Any]]:
+    """The files of a thread, once there is one."""
+
+    async def look() -> list[dict[str, Any]]:
+        return [file for message in await thread.messages() for file in message.get("files", ())]
+
+    found: list[dict[str, Any]] = await site.control.until("a file", look, seconds=20)
+    return found
 
 
 async def test_button_of_an_older_version_is_answered(site: Installed) -> None:

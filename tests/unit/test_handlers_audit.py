@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from datetime import timedelta
 
 import pytest
@@ -150,6 +151,19 @@ async def test_a_secret_learnt_later_is_in_neither(desk: Desk) -> None:
     assert SECRET not in repr(desk.chat.messages)
     assert SECRET not in desk.chat.files[0].text
     assert len(next(csv.reader(io.StringIO(desk.chat.files[0].text)))) == len(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "reason", ["Authorization: Bearer", "-----BEGIN PRIVATE KEY-----", 'API_KEY=abc"def']
+)
+async def test_what_looks_like_half_a_secret_hides_no_other_cell(desk: Desk, reason: str) -> None:
+    await write(desk, reason=reason, details={"note": reason, "token": "x"})
+
+    await desk.command("U_APPROVER", "audit home=gamma")
+
+    [row] = csv.DictReader(io.StringIO(desk.chat.files[0].text))
+    assert (row["code"], len(row["hash"])) == ("revealed", 64)
+    assert json.loads(row["details"])["token"] != "x"  # noqa: S105 - no secret, but under a secret's name
 
 
 async def test_more_rows_than_fit_are_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
