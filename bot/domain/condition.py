@@ -21,7 +21,7 @@ OWN_MARGIN = timedelta(seconds=2)
 
 UNLISTED = "Cube leaves it out of its list and shows it only when asked for it: its node may not answer."
 
-CUT_OFF = "It gives a sign of life, but Cube's proxy cannot reach it."
+CUT_OFF = "In the last minute it gave a sign of life, but Cube's proxy cannot reach it."
 
 
 class Condition(StrEnum):
