@@ -22,8 +22,8 @@ _PAGE = re.compile(r"([0-9]{1,6})\.(all|mine)")
 async def status(call: SlashCall, command: Command, services: Services) -> None:
     """Without a target: everything, one's own first. With one: its card."""
     target = command.text("target") or ""
-    if target in ("", Scope.ALL.value):
-        await answer(call, await _list(call.actor, Scope.ALL, 1, services), services)
+    if target in ("", *Scope):
+        await answer(call, await _list(call.actor, Scope(target or Scope.ALL), 1, services), services)
     else:
         await answer(call, _told(await card(target, call.actor, services.deps), services), services)
 

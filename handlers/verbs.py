@@ -69,7 +69,13 @@ VERBS: tuple[Verb, ...] = (
         "create home=atlas",
         keys="home workspace template timeout node profile env",
     ),
-    _verb("status [TARGET|all]", "What runs, and how it is.", "status atlas", takes="target", words="all"),
+    _verb(
+        "status [TARGET|all|mine]",
+        "What runs, and how it is.",
+        "status atlas",
+        takes="target",
+        words="all mine",
+    ),
     _verb("open TARGET", "A private link to the Studio.", "open atlas", needs="target"),
     _verb(
         "pause TARGET|mine",

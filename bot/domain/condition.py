@@ -21,7 +21,7 @@ OWN_MARGIN = timedelta(seconds=2)
 
 UNLISTED = "Cube leaves it out of its list and shows it only when asked for it: its node may not answer."
 
-CUT_OFF = "It gives a sign of life, but Cube's proxy cannot reach it."
+CUT_OFF = "In the last minute it gave a sign of life, but Cube's proxy cannot reach it."
 
 
 class Condition(StrEnum):
@@ -199,15 +199,17 @@ def _own(beat: Heartbeat, view: SandboxView) -> bool:
 
 
 def _without_sign(sight: Sight, view: SandboxView) -> Judged:
-    if _just_changed(sight, view) and not sight.studio:
+    if _just_changed(sight, view) and not sight.studio and (sight.node_answered or sight.studio is False):
         return _judged(Condition.STARTING)
+    if not sight.node_answered and sight.studio is not False:
+        return _node_silent(sight)
     if sight.studio and _just_made_or_woken(sight, view):
         return _judged(Condition.STARTING, "It has just started; Studio works, and its heartbeat is due.")
     beat = sight.heartbeat if sight.heartbeat and _own(sight.heartbeat, view) else None
     if sight.reached:
         return _judged(Condition.DEGRADED, _answers_without_sign(sight, beat))
-    if not sight.node_answered:
-        return _judged(Condition.UNKNOWN, "Cube says that it runs; its node cannot be asked how it is.")
+    if beat is None and sight.heartbeat is not None:
+        return _judged(Condition.UNKNOWN, "Cube says that it runs; the heartbeat in its home is another's.")
     if beat is None:
         return _judged(
             Condition.UNKNOWN, "Cube says that it runs; it has no heartbeat, so nobody can tell how it is."
@@ -219,12 +221,21 @@ def _without_sign(sight: Sight, view: SandboxView) -> Judged:
     )
 
 
+def _node_silent(sight: Sight) -> Judged:
+    """A node that cannot be asked says nothing against the sandbox, and nothing for it."""
+    if sight.studio:
+        return _judged(Condition.READY, "Studio works; its node cannot be asked for its heartbeat.")
+    if sight.reached:
+        return _judged(
+            Condition.UNKNOWN, "It answers; whether Studio in it works, nobody can tell: its node is silent."
+        )
+    return _judged(Condition.UNKNOWN, "Cube says that it runs; its node cannot be asked how it is.")
+
+
 def _answers_without_sign(sight: Sight, beat: Heartbeat | None) -> str:
     if sight.studio is False:
         return f"It answers, but Studio in it does not work{_because(sight.studio_note)}."
     who = "Studio works" if sight.studio else "It answers"
-    if not sight.node_answered:
-        return f"{who}, but its node cannot be asked for its heartbeat."
     return f"{who}, but its heartbeat has stopped." if beat else f"{who}, but it has no heartbeat."
 
 

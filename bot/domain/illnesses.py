@@ -126,8 +126,8 @@ ILLNESSES: tuple[Illness, ...] = (
     Illness(
         "dark",
         Weight.ILL,
-        "Use *Check now* in half a minute; if it stays dark, " + _RECREATE + ", and tell the people who run "
-        "Cube.",
+        "Use *Check now* in half a minute; if it stays dark, tell the people who run Cube; if it gives no "
+        "sign of life either, " + _RECREATE + ".",
         (Remedy.CHECK, Remedy.STOP),
     ),
     Illness(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from bot.domain.condition import Condition
 from bot.domain.evidence import CubeEvidence, Evidence, GuestEvidence, Mounted, NodeEvidence, Unseen
-from bot.domain.heartbeat import Inside
+from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.signs import FULL_BYTES, Sign, names, size, span, unsafe_for_wal
 from bot.domain.signs_outside import last_beat
 from bot.domain.skills import plan_overlay
@@ -59,16 +59,24 @@ def _unseen(evidence: Evidence, seen: Unseen) -> Iterator[Sign]:
     web_ui = None if isinstance(studio, Unseen) else studio.web_ui
     envd = None if isinstance(studio, Unseen) else studio.envd
     if seen.code in SILENT and not (web_ui and web_ui.ok) and not (envd and envd.ok):
-        beat = last_beat(evidence)
-        life = f"; its last sign of life is {span(beat.age)} old" if beat else ""
-        life += ", so its VM has probably ended" if beat and not beat.fresh else ""
-        yield Sign("dark", f"Cube says that it runs, but nothing in it answers{life}.")
+        yield Sign("dark", f"Cube says that it runs, but nothing in it answers{_life(last_beat(evidence))}.")
     elif seen.code == NOBODY_LISTENS:
         yield Sign("envd-dead", "Cube's command service in it does not run, so nothing can be done inside.")
     else:
         yield Sign("not-examined", f"The inside could not be examined: {seen.why}")
     if web_ui and web_ui.ok is False and envd and envd.ok:
         yield Sign("studio-dead", f"Studio does not work: {web_ui.note}.")
+
+
+def _life(beat: Heartbeat | None) -> str:
+    """What the last sign of life adds: a VM that gives one is only cut off."""
+    if beat is None:
+        return ""
+    if beat.fresh:
+        return (
+            f" through Cube's proxy; it gave a sign of life {span(max(0.0, beat.age))} ago, so its VM lives"
+        )
+    return f"; its last sign of life is {span(beat.age)} old, so its VM has probably ended"
 
 
 def _asleep(evidence: Evidence) -> Iterator[Sign]:

@@ -7,13 +7,14 @@ from typing import Any
 from handlers.buttons import Press, value_of
 from handlers.render import limits
 from handlers.render.limits import Block, cut
+from handlers.render.mrkdwn import visible
 
 _CODE_OR_PERSON = re.compile(r"(`[^`]+`|<@[UW][A-Z0-9_]{1,40}>)")
 
 
 def plain(text: str, limit: int) -> dict[str, Any]:
     """A plain text object."""
-    return {"type": "plain_text", "text": cut(text, limit), "emoji": True}
+    return {"type": "plain_text", "text": cut(visible(text), limit), "emoji": True}
 
 
 def mrkdwn(text: str, limit: int = limits.SECTION) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[dict[str, Any]]]) -> B
 
 def cell(text: str) -> dict[str, Any]:
     """Exact text in a table; an empty one, which Slack refuses, becomes a dash."""
-    return {"type": "raw_text", "text": text if text.strip() else "-"}
+    return {"type": "raw_text", "text": visible(text) if text.strip() else "-"}
 
 
 def person_cell(user_id: str) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from bot.usecases.sightings import Seen
 from handlers.buttons import Press
 from handlers.render import blocks, limits
 from handlers.render.events import event_line
-from handlers.render.limits import Block
-from handlers.render.mrkdwn import bold, code, escape, moment, person, prose
-from handlers.render.states import SIGNS, idle, studio
+from handlers.render.limits import Block, cut
+from handlers.render.mrkdwn import bold, code, escape, is_person, moment, person, prose
+from handlers.render.states import LABEL, SIGNS, idle, name, own_heartbeat, studio
 
 NEVER = -1
 
@@ -33,9 +33,9 @@ def card_message(made: Card) -> Message:
     """All of it, for one person."""
     seen = made.seen
     view, judged = seen.view, seen.judged
-    name = view.home or view.sandbox_id
-    headline = f"{name}: {judged.condition.value}"
-    told = f"{bold(name)} is {judged.condition.value}. {prose(judged.sentence)}"
+    called = name(view)
+    headline = f"{called}: {judged.condition.value}"
+    told = f"{bold(called)} is {judged.condition.value}. {prose(judged.sentence)}"
     text = told if seen.idle.kind is IdleKind.NONE else f"{told} Idle time left: {idle(seen.idle)}."
     return limits.message(
         text,
@@ -53,28 +53,28 @@ def card_message(made: Card) -> Message:
 
 def state_buttons(seen: Seen, acts: Sequence[Action]) -> list[dict[str, Any]]:
     """The buttons for acts on a sandbox, in their order."""
-    name = seen.view.sandbox_id
+    sandbox = seen.view.sandbox_id
     runs = seen.view.state is SandboxState.RUNNING
     made = {
         Action.RESUME: lambda: blocks.button(
-            "Restart Studio" if runs else "Resume", Press.RESUME, name, style="primary"
+            "Restart Studio" if runs else "Resume", Press.RESUME, sandbox, style="primary"
         ),
         Action.REVEAL: lambda: blocks.button(
-            "Open Studio", Press.OPEN, name, style="" if Action.RESUME in acts else "primary"
+            "Open Studio", Press.OPEN, sandbox, style="" if Action.RESUME in acts else "primary"
         ),
-        Action.CHECK: lambda: blocks.button("Check now", Press.CHECK, name, confirm=_check_first()),
-        Action.KEEP: lambda: blocks.button("Keep 2 h", Press.KEEP, f"{name}.{TWO_HOURS}"),
-        Action.PAUSE: lambda: blocks.button("Pause", Press.PAUSE, name),
-        Action.STOP: lambda: blocks.button("Stop", Press.STOP_ASK, name),
-        Action.DIAGNOSE: lambda: blocks.button("Diagnose", Press.DIAGNOSE, name),
+        Action.CHECK: lambda: blocks.button("Check now", Press.CHECK, sandbox, confirm=_check_first()),
+        Action.KEEP: lambda: blocks.button("Keep 2 h", Press.KEEP, f"{sandbox}.{TWO_HOURS}"),
+        Action.PAUSE: lambda: blocks.button("Pause", Press.PAUSE, sandbox),
+        Action.STOP: lambda: blocks.button("Stop", Press.STOP_ASK, sandbox),
+        Action.DIAGNOSE: lambda: blocks.button("Diagnose", Press.DIAGNOSE, sandbox),
     }
     return [made[action]() for action in acts if action in made]
 
 
 def card_buttons(made: Card) -> list[dict[str, Any]]:
     """What makes sense now and this person may, and the same card again."""
-    name = made.seen.view.sandbox_id
-    return [*state_buttons(made.seen, made.acts), blocks.button("Refresh", Press.STATUS, name)]
+    sandbox = made.seen.view.sandbox_id
+    return [*state_buttons(made.seen, made.acts), blocks.button("Refresh", Press.STATUS, sandbox)]
 
 
 def _check_first() -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _check_first() -> dict[str, Any]:
 def _warning(made: Card) -> list[Block]:
     if not made.may_be_destroyed:
         return []
-    name = made.seen.view.sandbox_id
+    sandbox = made.seen.view.sandbox_id
     text = (
         ":warning: *Cube may destroy it when it is idle.* I did not make it, and Cube does not tell whether"
         " it pauses or destroys it then. Home and workspace would stay; what only lives in the VM would not."
@@ -92,7 +92,7 @@ def _warning(made: Card) -> list[Block]:
     if not made.may_keep:
         return [blocks.section(text)]
     cure = blocks.button(
-        "Let it never time out", Press.KEEP, f"{name}.{NEVER}", which="never", style="primary"
+        "Let it never time out", Press.KEEP, f"{sandbox}.{NEVER}", which="never", style="primary"
     )
     return [blocks.section(text), blocks.actions(cure)]
 
@@ -103,25 +103,30 @@ def _facts(made: Card) -> list[tuple[str, str]]:
     free = f", {size(seen.free_bytes)} free" if seen.free_bytes is not None else ""
     sizes = made.sizes
     return [
-        ("Home", f"{code(view.home)} ({size(sizes.home if sizes else None)})"),
-        ("Workspace", f"{code(view.workspace)} ({size(sizes.workspace if sizes else None)})"),
-        ("Owner", person(view.owner) if view.owner else "unknown"),
+        ("Home", f"{_label(view.home)} ({size(sizes.home if sizes else None)})"),
+        ("Workspace", f"{_label(view.workspace)} ({size(sizes.workspace if sizes else None)})"),
+        ("Owner", person(view.owner) if is_person(view.owner) else _label(view.owner, none="unknown")),
         ("Sandbox", code(view.sandbox_id)),
         ("Idle time left", idle(seen.idle)),
         ("Studio", escape(studio(seen))),
-        ("Node", f"{code(view.node)}{free}"),
+        ("Node", f"{_label(view.node)}{free}"),
         ("Template", code(made.template)),
         ("Public Skills", code(seen.skills_revision) if seen.skills_revision else "unknown"),
         ("Mounts", _mounts(made)),
-        *_inside(seen.heartbeat),
+        *_inside(own_heartbeat(seen)),
     ]
+
+
+def _label(text: str, *, none: str = "-") -> str:
+    """A label as Cube tells it: whoever has Cube's key can write anything there, of any length."""
+    return code(cut(text, LABEL)) if text.strip() else none
 
 
 def _mounts(made: Card) -> str:
     if not made.mounts:
         return "unknown"
     lines = [
-        f"{code(path)} {'read-only' if read_only else 'read and write'}" for path, read_only in made.mounts
+        f"{_label(path)} {'read-only' if read_only else 'read and write'}" for path, read_only in made.mounts
     ]
     return "\n".join(lines if made.mounts_told else [*lines, "(as asked for; Cube does not tell)"])
 
@@ -149,7 +154,7 @@ def _notes(made: Card) -> list[str]:
     if made.asked_inside:
         lines.append("It was asked just now, which counts as a use.")
     else:
-        lines.append("Read live. Looking has not woken it, and its idle time goes on.")
+        lines.append("Read live. Looking has woken nothing and prolonged nothing.")
     if view.labels_from_log:
         lines.append("Cube has lost its labels; home, owner and node are as the audit log has them.")
     if not made.seen.node_answered:

@@ -12,7 +12,7 @@ from handlers.render.card import state_buttons
 from handlers.render.help import available, standing
 from handlers.render.limits import Block
 from handlers.render.mrkdwn import bold, code, moment, person, prose
-from handlers.render.states import SIGNS, idle, studio
+from handlers.render.states import SIGNS, idle, name, studio
 from handlers.verbs import SLASH
 
 MOST_TROUBLED = 8
@@ -139,6 +139,5 @@ def _team(team: Team) -> list[Block]:
 
 
 def _line(seen: Seen) -> str:
-    name = seen.view.home or seen.view.sandbox_id
     condition = seen.judged.condition
-    return f"{SIGNS[condition]} {bold(name)} is *{condition.value}*. {prose(seen.judged.sentence)}"
+    return f"{SIGNS[condition]} {bold(name(seen.view))} is *{condition.value}*. {prose(seen.judged.sentence)}"

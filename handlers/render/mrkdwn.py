@@ -6,12 +6,19 @@ from datetime import UTC, datetime
 _USER = re.compile(r"[UW][A-Z0-9_]{1,40}")
 _ESCAPED_MENTION = re.compile(r"&lt;(@[UW][A-Z0-9_]{1,40})&gt;")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# Control characters but for tab and line ends, and those that turn the direction of writing.
+_UNSEEN = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _LOOKALIKE = "\N{MODIFIER LETTER GRAVE ACCENT}"
+
+
+def visible(text: str) -> str:
+    """Foreign text without what would reorder or hide the text around it: a sign stands in its place."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def escape(text: str) -> str:
     """Foreign text: no mention, link or channel call in it stays alive."""
-    return text.translate(_ESCAPES)
+    return visible(text).translate(_ESCAPES)
 
 
 def prose(text: str) -> str:

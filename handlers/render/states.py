@@ -3,8 +3,9 @@
 from bot.domain.condition import Condition, ago
 from bot.domain.heartbeat import Heartbeat, Inside
 from bot.domain.idle import Idle, IdleKind
-from bot.domain.sandbox import SandboxState
+from bot.domain.sandbox import SandboxState, SandboxView
 from bot.usecases.sightings import Seen
+from handlers.render.limits import cut
 
 SIGNS = {
     Condition.READY: "🟢",
@@ -34,6 +35,8 @@ _IDLE = {
     IdleKind.UNKNOWN: "unknown",
 }
 MINUTE = 60.0
+LABEL = 120
+"""Characters that are shown of a label; our own names have 63 at most."""
 
 
 def state(condition: Condition) -> str:
@@ -55,11 +58,18 @@ def studio(seen: Seen) -> str:
     """What the heartbeat said of Studio, and how long ago."""
     if seen.view.state is SandboxState.PAUSED:
         return "asleep"
-    beat = seen.heartbeat
-    if beat is None or not _own(beat, seen):
+    beat = own_heartbeat(seen)
+    if beat is None:
         return "unknown" if seen.node_answered else "unknown: node silent"
     return f"{_STUDIO[beat.studio]}, {ago(max(0.0, beat.age))} ago"
 
 
-def _own(beat: Heartbeat, seen: Seen) -> bool:
-    return beat.sandbox in ("", seen.view.sandbox_id)
+def name(view: SandboxView) -> str:
+    """What it is called by: its home, where it has one."""
+    return cut(view.home, LABEL) if view.home else view.sandbox_id
+
+
+def own_heartbeat(seen: Seen) -> Heartbeat | None:
+    """The heartbeat in its home, unless another sandbox says that it has written it."""
+    beat = seen.heartbeat
+    return beat if beat is not None and beat.sandbox in ("", seen.view.sandbox_id) else None

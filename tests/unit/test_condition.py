@@ -63,6 +63,11 @@ USED = view(end_at=(NOW + timedelta(seconds=880)).isoformat())
         ("unknown", {"heartbeat": beat(Inside.UNKNOWN)}),
         ("unknown", {}),
         ("unknown", {"node_answered": False}),
+        ("unknown", {"view": YOUNG, "node_answered": False}),
+        ("unknown", {"node_answered": False, "reached": True}),
+        ("ready", {"node_answered": False, "reached": True, "studio": True}),
+        ("degraded", {"node_answered": False, "reached": True, "studio": False}),
+        ("dark", {"node_answered": False, "reached": False}),
         ("unknown", {"heartbeat": beat(sandbox="b" * 32)}),
         ("unknown", {"heartbeat": beat(age=-600)}),
         ("dark", {"heartbeat": beat(age=61)}),
@@ -98,6 +103,8 @@ def test_each_word_has_its_case(expected: str, seen: dict[str, Any]) -> None:
         ),
         ({"reached": True, "studio": True, "heartbeat": beat(age=600)}, "its heartbeat has stopped"),
         ({"reached": True, "studio": True}, "it has no heartbeat"),
+        ({"heartbeat": beat(sandbox="b" * 32)}, "the heartbeat in its home is another's"),
+        ({"reached": True, "studio": True, "node_answered": False}, "Studio works; its node cannot be asked"),
     ],
 )
 def test_the_sentence_is_about_this_very_case(seen: dict[str, Any], words: str) -> None:

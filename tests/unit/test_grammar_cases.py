@@ -65,6 +65,7 @@ def test_help_lists_every_command_once() -> None:
         ("pause mine", "pause", {"target": "mine"}),
         ("resume mine", "resume", {"target": "mine"}),
         ("status ALL", "status", {"target": "all"}),
+        ("status mine", "status", {"target": "mine"}),
         ("skills refresh All", "skills.refresh", {"target": "all"}),
         ("skills diff", "skills.diff", {}),
         ("alerts list", "alerts.list", {}),

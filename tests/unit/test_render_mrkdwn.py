@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from handlers.render.mrkdwn import bold, code, fenced, listed, moment, person, prose, seconds
+from handlers.render.mrkdwn import bold, code, escape, fenced, listed, moment, person, prose, seconds
 
 HOSTILE = "<!channel> <http://evil.invalid|click> <@U1> & `x` *y*"
 
@@ -13,6 +13,11 @@ def test_foreign_text_is_inert(shown) -> None:  # noqa: ANN001 - one of three fu
 
     assert "<" not in result
     assert "&amp;" in result
+
+
+def test_foreign_text_cannot_turn_what_stands_around_it() -> None:
+    assert escape("a\u202eb\x07c\u2066") == "a\ufffdb\ufffdc\ufffd"
+    assert escape("two\nlines\tand a tab") == "two\nlines\tand a tab"
 
 
 def test_foreign_backticks_cannot_end_code() -> None:

@@ -11,6 +11,7 @@ from status_rows import add
 
 from bot.domain.audit import AuditEvent
 from bot.domain.errors import NodeError
+from bot.domain.heartbeat import heartbeat
 from bot.domain.outcome import Done
 from bot.domain.provisioning import Provisioned
 from bot.domain.sandbox import SandboxState
@@ -282,3 +283,31 @@ async def test_our_own_request_is_never_taken_for_somebodys_use() -> None:
     await card_of(desk, "atlas")
 
     assert [name for name, _ in desk.world.studio.calls] == [*DATA_PLANE]
+
+
+async def test_what_another_sandbox_says_of_itself_is_not_told_of_this_one() -> None:
+    desk = open_desk()
+    add(desk.world, 7, home="atlas")
+    told = {"sandbox": "f" * 32, "studio": "ready", "load": 42.0, "memory_free": 1, "memory_total": 2}
+    desk.world.node.homes["atlas"].heartbeat = heartbeat(told, age=5)
+
+    answer = await card_of(desk, "atlas")
+
+    text = shown(answer)
+    assert "the heartbeat in its home is another's" in text
+    assert "42.0" not in text
+
+
+async def test_labels_that_somebody_else_wrote_stay_short_and_turn_nothing_around() -> None:
+    desk = open_desk()
+    sandbox_id = add(desk.world, 7)
+    view = desk.world.cube.sandboxes[sandbox_id]
+    evil = dict.fromkeys(view.metadata, f"<!channel> \u202egnp.exe\x07 {'x' * 3000}")
+    desk.world.cube.sandboxes[sandbox_id] = replace(view, metadata=evil)
+
+    answer = await card_of(desk, sandbox_id)
+
+    text = shown(answer)
+    assert text.count("x") < 1500
+    assert not {"\u202e", "\x07"} & set(text)
+    assert "<!channel>" not in str(answer.blocks[1:])

@@ -230,3 +230,15 @@ async def test_looking_goes_on_without_the_audit_log() -> None:
 
     assert "atlas" in desk.told("U_OPERATOR")
     assert "audit log cannot be read" in desk.told("U_OPERATOR")
+
+
+async def test_mine_lists_ones_own_alone() -> None:
+    desk = open_desk()
+    add(desk.world, 1, owner="U_ADMIN", home="beta")
+    add(desk.world, 2, home="zeta")
+
+    await desk.command("U_OPERATOR", "status mine")
+
+    answer = shown(desk.chat.seen_by("U_OPERATOR")[-1])
+    assert "Yours are 1 of 2 sandboxes" in answer
+    assert "beta" not in answer
