@@ -69,14 +69,11 @@ def _unseen(evidence: Evidence, seen: Unseen) -> Iterator[Sign]:
 
 
 def _life(beat: Heartbeat | None) -> str:
-    """What the last sign of life adds: a VM that gives one is only cut off."""
+    """What the last sign of life adds. A young one proves nothing: the VM may have ended since."""
     if beat is None:
         return ""
-    if beat.fresh:
-        return (
-            f" through Cube's proxy; it gave a sign of life {span(max(0.0, beat.age))} ago, so its VM lives"
-        )
-    return f"; its last sign of life is {span(beat.age)} old, so its VM has probably ended"
+    meaning = "may still run, cut off from Cube's proxy" if beat.fresh else "has probably ended"
+    return f"; its last sign of life is {span(max(0.0, beat.age))} old, so its VM {meaning}"
 
 
 def _asleep(evidence: Evidence) -> Iterator[Sign]:

@@ -67,13 +67,17 @@ async def examine_all(view: SandboxView, waking: Waking, deps: Deps) -> Evidence
     )
     now = deps.clock.now()
     past = Past() if isinstance(cube, Unseen) else cube.past
+    reached = _reached(inside, studio)
+    web_ui = studio.web_ui if reached and isinstance(studio, StudioEvidence) else None
     sight = Sight(
         view=current,
         now=now,
         listed=isinstance(cube, Unseen) or cube.listed,
         heartbeat=beat if isinstance(beat, Heartbeat) else None,
         node_answered=not isinstance(node, Unseen),
-        reached=_reached(inside, studio),
+        reached=reached,
+        studio=web_ui.ok if web_ui else None,
+        studio_note=web_ui.note if web_ui else "",
         past=past,
     )
     return Evidence(
@@ -97,8 +101,8 @@ def _reached(inside: GuestEvidence | Unseen, studio: StudioEvidence | Unseen) ->
         return True
     if isinstance(studio, Unseen):
         return None
-    answers = (studio.web_ui.ok, studio.envd.ok)
-    return True if True in answers else False if False in answers else None
+    answers = (studio.web_ui.reached, studio.envd.reached)
+    return True if any(answers) else False if all(answer is False for answer in answers) else None
 
 
 async def _cube(view: SandboxView, waking: Waking, deps: Deps) -> CubeEvidence:
