@@ -52,7 +52,7 @@ SENTENCES: dict[Condition, str] = {
     Condition.PAUSING: "It is just being paused.",
     Condition.STUCK: "Its pause does not come to an end.",
     Condition.DARK: "Cube says that it runs, but nothing in it answers.",
-    Condition.UNRESUMABLE: "It is paused, and Cube cannot wake it; home and workspace are safe.",
+    Condition.UNRESUMABLE: "It is paused, and Cube has refused to wake it; home and workspace are safe.",
     Condition.GONE: "It does not exist any more; home and workspace are on the node.",
     Condition.UNKNOWN: "It cannot be told how it is.",
 }

@@ -24,7 +24,7 @@ _BY_CONDITION: dict[Condition, tuple[Action, ...]] = {
     Condition.PAUSING: (Action.DIAGNOSE,),
     Condition.STUCK: (Action.DIAGNOSE,),
     Condition.DARK: (Action.CHECK, Action.STOP, Action.DIAGNOSE),
-    Condition.UNRESUMABLE: (Action.STOP, Action.DIAGNOSE),
+    Condition.UNRESUMABLE: (Action.DIAGNOSE, Action.RESUME, Action.STOP),
     Condition.GONE: (),
 }
 
