@@ -15,7 +15,7 @@ REFUSALS = {
     "node-connection-failed": "Cube cannot reach the node.",
     "master-rate-limited": "Cube asks us to slow down.",
     "auth-rejected": "Cube refused the bot's key.",
-    "unparsed-body": "Cube did not accept the request.",
+    "unparsed-body": "Cube did not accept the request to make the sandbox.",
 }
 LOST = (
     {"kind": "deadline-exceeded", "done": False},
@@ -125,7 +125,7 @@ async def test_what_cannot_be_resumed_is_not_tried_again_and_its_home_gets_a_new
 
     assert claims.code == "cube-unresumable-tap-busy"
     assert f"Sandbox {sandbox} was kept" in claims.safe
-    assert claims.todo.startswith("Stop it with `/hermes stop NAME`, then make a new one")
+    assert claims.todo.startswith("Stop it with /hermes stop NAME, then make a new one")
     assert "Device or resource busy" in await thread.text()
     assert (await calls(site) - before)["cube connect"] == 1
     await thread.press("hermes.stop.ask")
@@ -189,7 +189,7 @@ async def test_a_crash_while_cube_is_down_is_told_as_far_as_it_is_known(site: In
 MIDWAY = {
     "nothing-listens": "Nothing listens on that port in the sandbox.",
     "data-plane-dead": "Cube's proxy cannot reach the sandbox.",
-    "proxy-unavailable": "Cube does not answer.",
+    "proxy-unavailable": "Cube's proxy has trouble of its own, so that the sandbox cannot be seen.",
 }
 
 

@@ -50,7 +50,7 @@ async def test_a_sandbox_stuck_in_pausing_is_waited_for_as_cube_asks_and_then_le
     rows = site.rows(home="limbo", action="stop")
     assert claims.code == "cube-conflict-retry"
     assert claims.what == "Cube is still busy with another change of this sandbox."
-    assert claims.todo == "Wait half a minute and try again."
+    assert claims.todo == "Wait half a minute and ask again with /hermes stop limbo."
     assert (await calls(site) - before)["cube kill"] == 3
     assert (await calls(site) - before)["cube connect"] == 0
     assert [row["result"] for row in rows if row["phase"] == "outcome"] == ["failed"]
