@@ -97,7 +97,9 @@ async def truth(page: Page) -> list[str]:
     found += await portraits(page, "truth", [1280])
 
     await page.set_viewport_size({"width": 390, "height": 844})
-    await page.get_by_role("button", name="The truth").click()
+    drawer = page.get_by_role("button", name="The truth", exact=True)
+    await expect(drawer).to_have_attribute("aria-expanded", "false")  # the page has noticed its new width
+    await drawer.click()
     await expect(page.get_by_role("heading", name="The truth")).to_be_in_viewport()
     found += await portraits_as_it_stands(page, "truth")
     await page.locator("[data-part=faults] > summary").click()
