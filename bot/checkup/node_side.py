@@ -182,9 +182,14 @@ class NodeSide:
 
     def _default_home(self, facts: Mapping[str, str]) -> Finding:
         subject, told = f"{self.subject} default home", facts.get("config", "")
-        if told == "missing":
+        kind = facts.get("dir hermes-homes/default", "")
+        if kind in {"link", "other"}:
+            return bad(subject, "a link or a file stands at hermes-homes/default", self._new_default())
+        if told == "missing" and kind == "missing":
             cure = f"Run `hermes-bot template seed --node {self._settings.id}` on this machine."
             return bad(subject, "there is no hermes-homes/default/config.yaml", cure)
+        if told == "missing":
+            return bad(subject, "hermes-homes/default has no config.yaml", self._new_default())
         if told in {"link", "long", ""}:
             cure = "Put a plain config.yaml there, of less than 300 kB."
             return bad(subject, "its config.yaml is a link, too long, or cannot be read", cure)
@@ -194,13 +199,16 @@ class NodeSide:
             return unknown(subject, "its config.yaml did not arrive whole", "Run `hermes-bot check` again.")
         if judged.state != "ok":
             note = f"its config.yaml is {judged.state}: {judged.problem}".rstrip(": ")
-            default = shlex.quote(f"{self._settings.shared_root}/hermes-homes/default")
-            cure = (
-                f"Run `mv {default} {default}.old` on the node and then"
-                f" `hermes-bot template seed --node {self._settings.id}` on this machine."
-            )
-            return bad(subject, note, cure)
+            return bad(subject, note, self._new_default())
         return good(subject, "there, and its config.yaml can be loaded")
+
+    def _new_default(self) -> str:
+        """The cure of a default home that cannot be used: seeding makes one only where there is none."""
+        default = shlex.quote(f"{self._settings.shared_root}/hermes-homes/default")
+        return (
+            f"Run `mv {default} {default}.old` on the node and then"
+            f" `hermes-bot template seed --node {self._settings.id}` on this machine."
+        )
 
     def _disk(self, facts: Mapping[str, str]) -> Finding:
         subject, told = f"{self.subject} disk", facts.get("free", "")

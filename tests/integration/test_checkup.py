@@ -71,6 +71,16 @@ def without_default_home(here: Site) -> None:
     shutil.rmtree(here.shared / "hermes-homes/default")
 
 
+def empty_default_home(here: Site) -> None:
+    (here.shared / "hermes-homes/default/config.yaml").unlink()
+
+
+def linked_default_home(here: Site) -> None:
+    default = here.shared / "hermes-homes/default"
+    default.rename(default.with_name("somewhere"))
+    default.symlink_to("somewhere")
+
+
 def without_skills(here: Site) -> None:
     shutil.rmtree(here.shared / "hermes-common-skills")
 
@@ -104,6 +114,8 @@ BROKEN: dict[str, tuple[str, Break]] = {
     "changed host key": ("Node node-a host key", fault("node", "host-key-changed")),
     "refused SSH key": ("Node node-a login", fault("node", "auth-refused")),
     "no default home": ("Node node-a default home", without_default_home),
+    "default home without config": ("Node node-a default home", empty_default_home),
+    "linked default home": ("Node node-a default home", linked_default_home),
     "no public Skills": ("Node node-a /data/shared/hermes-common-skills", without_skills),
     "no rsync on the node": ("Node node-a programs", fault("node", "rsync-missing")),
     "read-only shared root": ("Node node-a /data/shared", fault("node", "read-only-root")),
