@@ -1,7 +1,9 @@
 """Where one request is told: in a thread; else in direct messages; else through the response URL."""
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
 
 from bot.domain.errors import ChatError
 from bot.ports import Chat, Clock, Message, Posted
@@ -11,11 +13,16 @@ from handlers.services import Services
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 PASSING = frozenset({"ratelimited", "slack-unreachable"})
 """Reasons that go away by themselves."""
 
 SETTLE_PAUSES = (0.0, 5.0, 15.0, 40.0, 60.0, 120.0)
 """Seconds before each try of a last edit. Each try already waits a little for Slack's rate limit."""
+
+PATIENCE = 2.0
+"""Seconds without a word after a press."""
 
 URL_POSTS = 5
 """Posts that Slack takes through one response URL, within 30 minutes."""
@@ -159,6 +166,18 @@ async def _whispered(call: SlashCall, message: Message, services: Services) -> b
         logger.info("no word to %s alone in %s: %s", call.actor.id, call.channel, error.code)
         return False
     return True
+
+
+async def patiently(work: Coroutine[Any, Any, T], slow: Message, press: ButtonPress, services: Services) -> T:
+    """What comes of ``work``; whoever waits longer than a moment is told ``slow`` meanwhile."""
+    job = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({job}, timeout=PATIENCE)
+        if not done:
+            await answer_press(press, slow, services)
+        return await job
+    finally:
+        job.cancel()
 
 
 async def answer_press(press: ButtonPress, message: Message, services: Services) -> None:

@@ -1,12 +1,11 @@
 """The diagnose command and its buttons: the verdict, what cures it, and the evidence as a file."""
 
-import asyncio
 import dataclasses
 
-from bot.domain.outcome import Done, NotDone, Outcome
+from bot.domain.outcome import Done, NotDone
 from bot.ports import Redactor
 from bot.usecases.diagnose import DiagnoseRequest, Examined, examine
-from handlers.conversation import Conversation, answer, answer_press, open_thread, thread_of
+from handlers.conversation import Conversation, answer, answer_press, open_thread, patiently, thread_of
 from handlers.grammar import Command
 from handlers.jobs import CUT, Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
@@ -20,9 +19,6 @@ from handlers.render.diagnosis import (
 )
 from handlers.render.failure import cleaned, failure_message
 from handlers.services import Services
-
-PATIENCE = 2.0
-"""Seconds without a word after a press."""
 
 
 async def ask(call: SlashCall, command: Command, services: Services) -> None:
@@ -82,7 +78,8 @@ def _start(sandbox_id: str, press: ButtonPress, services: Services, *, wake: boo
             channel=thread.channel,
             thread_ts=thread.thread_ts,
         )
-        outcome = await _patiently(request, press, services)
+        slow = waking(press.actor.id) if wake else examining(press.actor.id, sandbox_id)
+        outcome = await patiently(examine(request, services.deps), slow, press, services)
         if isinstance(outcome, Done):
             await _tell(thread, shown(outcome.value, services.deps.redactor))
             return
@@ -96,19 +93,6 @@ def _start(sandbox_id: str, press: ButtonPress, services: Services, *, wake: boo
 
     name = f"diagnose {sandbox_id}"
     services.jobs.start(Job(name=name, run=run, tell=tell, leave=leave), Lane.LONG)
-
-
-async def _patiently(request: DiagnoseRequest, press: ButtonPress, services: Services) -> Outcome[Examined]:
-    """The outcome; whoever waits longer than a moment is told that it goes on."""
-    job = asyncio.ensure_future(examine(request, services.deps))
-    try:
-        done, _ = await asyncio.wait({job}, timeout=PATIENCE)
-        if not done:
-            slow = waking(press.actor.id) if request.wake else examining(press.actor.id, request.target)
-            await answer_press(press, slow, services)
-        return await job
-    finally:
-        job.cancel()
 
 
 async def _tell(thread: Conversation, examined: Examined) -> None:

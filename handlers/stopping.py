@@ -1,14 +1,10 @@
 """The stop command and its card: ask with everything on the table, act once, answer every press."""
 
-import asyncio
-from collections.abc import Coroutine
-from typing import Any
-
-from bot.domain.outcome import Done, NotDone, Outcome, Refused
+from bot.domain.outcome import Done, NotDone, Refused
 from bot.ports import Message
-from bot.usecases.lifecycle import Stopped, StopRequest, ask_stop, dismiss_stop, stop
+from bot.usecases.lifecycle import StopRequest, ask_stop, dismiss_stop, stop
 from bot.usecases.outdated import OUTDATED
-from handlers.conversation import answer_press, open_thread, thread_of
+from handlers.conversation import answer_press, open_thread, patiently, thread_of
 from handlers.grammar import Command
 from handlers.jobs import Job, Lane
 from handlers.payloads import ButtonPress, SlashCall
@@ -26,9 +22,6 @@ from handlers.render.stop import (
     working,
 )
 from handlers.services import Services
-
-PATIENCE = 2.0
-"""Seconds without a word after a press."""
 
 
 async def ask(call: SlashCall, command: Command, services: Services) -> None:
@@ -100,7 +93,9 @@ async def dismiss(request_id: str, press: ButtonPress, services: Services) -> No
 
 
 async def _stop(request_id: str, press: ButtonPress, services: Services) -> None:
-    outcome = await _patiently(stop(request_id, press.actor, services.deps), press, services)
+    outcome = await patiently(
+        stop(request_id, press.actor, services.deps), working(press.actor.id), press, services
+    )
     thread = thread_of(press, services)
     if isinstance(outcome, Done):
         await thread.edit(press.message_ts, _settled(press, services, gone=True))
@@ -125,20 +120,6 @@ async def _ask_anew(why: NotDone, press: ButtonPress, services: Services) -> Non
     await thread.edit(press.message_ts, settled)
     await answer_press(press, failure_message(why), services)
     await ask_from_button(why.sandbox, press, services)
-
-
-async def _patiently(
-    work: Coroutine[Any, Any, Outcome[Stopped]], press: ButtonPress, services: Services
-) -> Outcome[Stopped]:
-    """The outcome; whoever waits longer than a moment is told that it goes on."""
-    job = asyncio.ensure_future(work)
-    try:
-        done, _ = await asyncio.wait({job}, timeout=PATIENCE)
-        if not done:
-            await answer_press(press, working(press.actor.id), services)
-        return await job
-    finally:
-        job.cancel()
 
 
 def _settled(press: ButtonPress, services: Services, *, gone: bool) -> Message:

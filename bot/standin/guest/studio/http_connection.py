@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socketserver
 import time
+from abc import ABC, abstractmethod
 from contextlib import suppress
 
 TYPE_CHECKING = False
@@ -79,20 +80,20 @@ def unquoted(text: str, plus: str = "+") -> str:
     return b"".join(out).decode("utf-8", "replace")
 
 
-class HttpConnection(socketserver.StreamRequestHandler):
+class HttpConnection(socketserver.StreamRequestHandler, ABC):
     """Reads one request after the other and sends what ``respond`` has to say to it."""
 
     server_name = "hermes-web-ui"
     methods = ("GET", "HEAD", "POST")
     disable_nagle_algorithm = True
 
+    @abstractmethod
     def respond(self, request: Request) -> Response:
         """Status, content type and body of the answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def refused(self, message: str) -> tuple[str, bytes]:
         """Content type and body of the answer to what is no request."""
-        raise NotImplementedError
 
     def handle(self) -> None:
         """Until either side is done. A client that has gone needs no answer."""
