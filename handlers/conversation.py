@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from bot.domain.errors import ChatError
@@ -168,13 +168,13 @@ async def _whispered(call: SlashCall, message: Message, services: Services) -> b
     return True
 
 
-async def patiently(work: Coroutine[Any, Any, T], slow: Message, press: ButtonPress, services: Services) -> T:
-    """What comes of ``work``; whoever waits longer than a moment is told ``slow`` meanwhile."""
+async def patiently(work: Coroutine[Any, Any, T], slow: Callable[[], Awaitable[object]]) -> T:
+    """What comes of ``work``; ``slow`` tells whoever waits for it longer than a moment."""
     job = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({job}, timeout=PATIENCE)
         if not done:
-            await answer_press(press, slow, services)
+            await slow()
         return await job
     finally:
         job.cancel()

@@ -79,7 +79,9 @@ def _start(sandbox_id: str, press: ButtonPress, services: Services, *, wake: boo
             thread_ts=thread.thread_ts,
         )
         slow = waking(press.actor.id) if wake else examining(press.actor.id, sandbox_id)
-        outcome = await patiently(examine(request, services.deps), slow, press, services)
+        outcome = await patiently(
+            examine(request, services.deps), lambda: answer_press(press, slow, services)
+        )
         if isinstance(outcome, Done):
             await _tell(thread, shown(outcome.value, services.deps.redactor))
             return

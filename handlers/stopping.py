@@ -94,7 +94,8 @@ async def dismiss(request_id: str, press: ButtonPress, services: Services) -> No
 
 async def _stop(request_id: str, press: ButtonPress, services: Services) -> None:
     outcome = await patiently(
-        stop(request_id, press.actor, services.deps), working(press.actor.id), press, services
+        stop(request_id, press.actor, services.deps),
+        lambda: answer_press(press, working(press.actor.id), services),
     )
     thread = thread_of(press, services)
     if isinstance(outcome, Done):

@@ -1,21 +1,17 @@
 """One job, one message: it says that something goes on, and is replaced by how that ended."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from bot.domain.outcome import Done, NotDone, Outcome, Refused
 from bot.ports import Chat, Message, Posted
-from handlers.conversation import Conversation, answer_press, open_thread, thread_of
+from handlers.conversation import Conversation, answer_press, open_thread, patiently, thread_of
 from handlers.payloads import ButtonPress, SlashCall
 from handlers.render import notices
 from handlers.render.failure import cleaned, failure_message
 from handlers.services import Services
 
 T = TypeVar("T")
-
-PATIENCE = 2.0
-"""Seconds without a word after a press."""
 
 
 class Telling:
@@ -87,14 +83,7 @@ async def tell_press(
     request_id: str,
 ) -> None:
     """Do what was pressed. Whoever is turned away is told alone; everything else is for the thread."""
-    job = asyncio.ensure_future(work)
-    try:
-        done, _ = await asyncio.wait({job}, timeout=PATIENCE)
-        if not done:
-            await telling.begin(working)
-        outcome = await job
-    finally:
-        job.cancel()
+    outcome = await patiently(work, lambda: telling.begin(working))
     if isinstance(outcome, Refused) and not telling.has_begun:
         await answer_press(press, failure(outcome, services, request_id), services)
         return
